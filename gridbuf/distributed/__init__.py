@@ -9,7 +9,7 @@ Examples
 """
 
 from gridbuf.distributed.drawing import Drawing
-from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.errors import DisagreementError, RevokedError
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.grids import Grid
 from gridbuf.distributed.making import cubed_sphere, grid, links, topology, tripolar
@@ -24,6 +24,7 @@ __all__ = [
     "Handle",
     "Item",
     "Plan",
+    "RevokedError",
     "cubed_sphere",
     "grid",
     "links",

@@ -104,7 +104,10 @@ def read_timeout(timeout: Any) -> float | None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, Real):
         raise TypeError(f"timeout: expected seconds or None, got {type(timeout).__name__}")
-    seconds = float(timeout)
+    try:
+        seconds = float(timeout)
+    except OverflowError:
+        raise ValueError("timeout: it is larger than a float; None is no end") from None
     if not seconds >= 0:
         raise ValueError(f"timeout: {timeout} seconds; 0 or more is allowed")
     return seconds

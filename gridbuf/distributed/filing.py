@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gridbuf.distributed.files.saving import loading, saving
+from gridbuf.distributed.files.manifests import keywords_of
+from gridbuf.distributed.files.saving import Checkpoint, loading, saving
 from gridbuf.distributed.reducing import Reducing
 
 
@@ -43,7 +44,7 @@ class Filing(Reducing):
         compressors : optional
             Of Zarr: as `zarr.create_array` takes them; None: values are kept as they are.
         progress : callable, optional
-            Called on this rank with the part that is written, up to 1.0.
+            Called on this rank with the part that is written, up to 1.0. No call of all ranks of this grid may be made in it.
         **fields : Field or list of Field
             On this rank's blocks, by name. Halos are not saved.
 
@@ -52,9 +53,9 @@ class Filing(Reducing):
         TypeError, ValueError
             When an argument is wrong on this rank, or there is a file in the way, or Zarr lacks a dtype; the message names it.
         OSError
-            When this rank cannot write. The others raise DisagreementError, and nothing is left of the new checkpoint.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
+            When this rank cannot write. The others raise RevokedError, and nothing is left of the new checkpoint.
+        RevokedError
+            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -71,7 +72,7 @@ class Filing(Reducing):
         ...     grid.save(f"{folder}/step7", T=grid.full(280.5), attributes={"step": 7, "T": {"units": "K"}})
         ...     T = other.load(f"{folder}/step7")["T"]
         >>> len(T), T[0].shape, other.mean(T)
-        (3, (12, 6), 280.5)
+        (3, (10, 4), 280.5)
         """
         options: dict[str, Any] = {} if chunks is None else {"chunks": chunks}
         if shards is not False and shards is not None:
@@ -80,9 +81,8 @@ class Filing(Reducing):
             options["compressors"] = compressors
         self._call(
             "save",
-            (path, attributes, format, options, fields),
-            lambda everyone: saving(
-                everyone, self._ground, path, fields, attributes, format, options, self.periodic, self.halo, progress
+            lambda ranks: saving(
+                ranks, self._ground, path, fields, attributes, format, options, self.periodic, self.halo, progress
             ),
         )
 
@@ -94,7 +94,7 @@ class Filing(Reducing):
         verify: bool = True,
         progress: Callable[[float], Any] | None = None,
         **keywords: Any,
-    ) -> dict[str, Any]:
+    ) -> Checkpoint:
         """Load fields that a grid of the same tiles has saved, whatever its ranks and blocks. All ranks call this.
 
         Parameters
@@ -108,20 +108,22 @@ class Filing(Reducing):
         progress : callable, optional
             Called on this rank with the part that is read, up to 1.0.
         **keywords
-            Those of `empty` for the new fields: halo, backend, padding, ...
+            Those of `empty` for the new fields: halo, backend, padding, ... A halo that is not given is the saved one; where no layout
+            is given either (`backend`, `layout`, `padding`, `byte_alignment`, `device`), strides are in the saved order.
 
         Returns
         -------
-        dict
-            Of each name a Field where the rank has one block, else a list of them. Halos are 0.
+        Checkpoint
+            A dict: of each name a Field where the rank has one block, else a list of them. Halos are 0. Its `attributes` are the store's, its
+            `attributes_of(name)` those of a field.
 
         Raises
         ------
         TypeError, ValueError
             When an argument is wrong, or the store: it was never finished, has other tiles, an array is missing or has another shape or dtype, or other values
             than were saved.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
+        RevokedError
+            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -136,15 +138,14 @@ class Filing(Reducing):
         {'q': (10, 8, 3)}
         """
 
-        def make(dims: Any, dtype: Any, **given: Any) -> Any:
+        def make(layout: Any, dims: Any, dtype: Any, **given: Any) -> Any:
             for name in ("dims", "dtype", "sizes", "faces"):
                 if name in keywords:
                     raise TypeError(f"{name}: what is loaded has that of the store")
-            return self.zeros(dims, dtype, **given, **keywords)
+            return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
 
-        found: dict[str, Any] = self._call(
+        found: Checkpoint = self._call(
             "load",
-            (path, names, verify, keywords),
-            lambda everyone: loading(everyone, self._ground, path, names, verify, make, progress),
+            lambda ranks: loading(ranks, self._ground, path, names, verify, make, progress),
         )
         return found

@@ -58,7 +58,7 @@ class Grid(Filing, Points):
         self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
         self.blocks = tuple(decomposition.blocks_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
-        self._planner = Planner(builder, self.blocks, engine, halo)
+        self._planner = Planner(builder, self.blocks, engine)
         self._kept = KeptPlans(self._planner)
 
     def __repr__(self) -> str:
@@ -107,6 +107,10 @@ class Grid(Filing, Points):
         """
         return self._decomposition.blocks()
 
+    def _connect(self, channel: Any) -> None:
+        """All ranks have made this grid: it gets a duplicate of the communicator for its messages."""
+        self._engine.connect(channel)
+
     # ---- exchange ----
 
     def plan(self, *items: Any, corners: bool = True, names: Sequence[str] | None = None) -> Plan:
@@ -143,7 +147,7 @@ class Grid(Filing, Points):
         """
         try:
             return self._planner.exchange(items_of(items), boolean(corners, "corners"), names)
-        except Exception as error:
+        except BaseException as error:
             self._engine.failed(error)
             raise
 

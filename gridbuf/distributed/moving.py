@@ -1,20 +1,21 @@
 """What a grid does with whole fields: gather and scatter them, and move them to another grid."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.constructors import Constructors, Fields
 from gridbuf.distributed.geometry.blocks import Decomposition, Index
 from gridbuf.distributed.plans.engine import Engine
-from gridbuf.distributed.plans.items import Item
 from gridbuf.distributed.plans.planning import Planner
 from gridbuf.distributed.whole_fields.gathering import gathering, scattering
 from gridbuf.distributed.whole_fields.ground import Ground
 from gridbuf.distributed.whole_fields.redistributing import Elsewhere, redistributing
 from gridbuf.distributed.whole_fields.subjects import Subject
 from gridbuf.docstrings import as_in
+
+T = TypeVar("T")
 
 
 class Moving(Constructors):
@@ -58,8 +59,8 @@ class Moving(Constructors):
         ------
         TypeError, ValueError
             When an argument is wrong on this rank; the message names it.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
+        RevokedError
+            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -75,8 +76,7 @@ class Moving(Constructors):
         """
         return self._call(
             "gather",
-            (field, root, fill_value, keywords),
-            lambda everyone: gathering(everyone, self._ground, field, root, fill_value, keywords),
+            lambda ranks: gathering(ranks, self._ground, field, root, fill_value, keywords),
         )
 
     def scatter(self, array: Any, field: Fields, root: int = 0) -> None:
@@ -96,8 +96,8 @@ class Moving(Constructors):
         ------
         TypeError, ValueError
             When an argument is wrong on this rank: another shape, dtype or dims, a field that is read-only; the message names it.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
+        RevokedError
+            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -111,7 +111,7 @@ class Moving(Constructors):
         array([[ 6.,  7.,  8.],
                [ 9., 10., 11.]])
         """
-        self._call("scatter", (array, field, root), lambda everyone: scattering(everyone, self._ground, array, field, root))
+        self._call("scatter", lambda ranks: scattering(ranks, self._ground, array, field, root))
 
     @as_in(gather)
     def redistribute(self, field: Fields, other: Any, out: Fields = None, **keywords: Any) -> Fields:
@@ -148,8 +148,7 @@ class Moving(Constructors):
         """
         return self._call(
             "redistribute",
-            (field, other, out, keywords),
-            lambda everyone: redistributing(everyone, self._ground, field, lambda: self._elsewhere(other, keywords), out),
+            lambda ranks: redistributing(ranks, self._ground, field, lambda: self._elsewhere(other, keywords), out),
         )
 
     def _elsewhere(self, other: Any, keywords: Mapping[str, Any]) -> Elsewhere | None:
@@ -183,18 +182,6 @@ class Moving(Constructors):
             raise ValueError(f"other: its rank {found.index(MPI.UNDEFINED)} is none of this grid's ranks")
         return None if found == [*range(self.size)] else found
 
-    def _call(self, what: str, given: tuple[Any, ...], make: Any) -> Any:
-        """Make a call that all ranks make. One that was given up goes on when it is made again with the same objects."""
-        return self._engine.run((id(self), what, *map(identity, given)), make)
-
-
-def identity(given: Any, depth: int = 4) -> Any:
-    """What tells two arguments apart; they are kept alive by the call that has them. What lies deeper, or in itself, is the same where it is one object."""
-    if depth:
-        if isinstance(given, Item):
-            return given.kind, given.sign, identity(given.fields, depth - 1)
-        if isinstance(given, list | tuple):
-            return tuple(identity(each, depth - 1) for each in given)
-        if isinstance(given, dict):
-            return tuple((key, identity(value, depth - 1)) for key, value in given.items())
-    return (type(given), given) if isinstance(given, int | str | float | None) else id(given)
+    def _call(self, name: str, make: Callable[[Any], T]) -> T:
+        """Make a call that all ranks make."""
+        return self._engine.run(name, make)

@@ -31,8 +31,8 @@ class Reducing(Moving):
         ------
         TypeError, ValueError
             When a field is not such a Field, has elements that are not summed, or does not fit this rank's blocks.
-        DisagreementError
-            When ranks do not call the same, or one of them raised; the message says what.
+        RevokedError
+            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -43,7 +43,7 @@ class Reducing(Moving):
         >>> grid.sum(grid.full(0.1)), grid.sum(grid.ones(dtype="int32"), grid.full(0.5))
         (2.0, (20, 10.0))
         """
-        found = self._call("sum", fields, lambda everyone: summing(everyone, self._ground, "sum", fields, Total.sum))
+        found = self._call("sum", lambda ranks: summing(ranks, self._ground, "sum", fields, Total.sum))
         return found[0] if len(fields) == 1 else tuple(found)
 
     @as_in(sum)
@@ -67,7 +67,7 @@ class Reducing(Moving):
         >>> grid.mean(grid.full(0.1))
         0.1
         """
-        return self._call("mean", (field,), lambda everyone: summing(everyone, self._ground, "mean", [field], Total.mean))[0]
+        return self._call("mean", lambda ranks: summing(ranks, self._ground, "mean", [field], Total.mean))[0]
 
     @as_in(sum)
     def dot(self, a: Fields, b: Fields) -> Any:
@@ -90,7 +90,7 @@ class Reducing(Moving):
         >>> grid.dot(grid.full(0.5), grid.full(3.0))
         30.0
         """
-        total = self._call("dot", (a, b), lambda everyone: multiplying(everyone, self._ground, "dot", [a, b], False))
+        total = self._call("dot", lambda ranks: multiplying(ranks, self._ground, "dot", [a, b], False))
         return total.sum()
 
     @as_in(sum)
@@ -114,7 +114,7 @@ class Reducing(Moving):
         >>> grid.norm(grid.full(3.0))
         12.0
         """
-        total = self._call("norm", (field,), lambda everyone: multiplying(everyone, self._ground, "norm", [field], True))
+        total = self._call("norm", lambda ranks: multiplying(ranks, self._ground, "norm", [field], True))
         return float(total.root())
 
     @as_in(sum)
@@ -143,7 +143,7 @@ class Reducing(Moving):
         >>> grid.min(grid.full(3.0))
         3.0
         """
-        return self._call("min", (field,), lambda everyone: extreme(everyone, self._ground, "min", field, True, False))
+        return self._call("min", lambda ranks: extreme(ranks, self._ground, "min", field, True, False))
 
     @as_in(min)
     def max(self, field: Fields) -> Any:
@@ -156,7 +156,7 @@ class Reducing(Moving):
         >>> grid.max(grid.full(3, dtype="uint8"))
         3
         """
-        return self._call("max", (field,), lambda everyone: extreme(everyone, self._ground, "max", field, False, False))
+        return self._call("max", lambda ranks: extreme(ranks, self._ground, "max", field, False, False))
 
     @as_in(min)
     def argmin(self, field: Fields) -> tuple[int, ...]:
@@ -176,9 +176,7 @@ class Reducing(Moving):
         >>> grid.argmin(T)
         (3, 0)
         """
-        found: tuple[int, ...] = self._call(
-            "argmin", (field,), lambda everyone: extreme(everyone, self._ground, "argmin", field, True, True)
-        )
+        found: tuple[int, ...] = self._call("argmin", lambda ranks: extreme(ranks, self._ground, "argmin", field, True, True))
         return found
 
     @as_in(argmin)
@@ -192,9 +190,7 @@ class Reducing(Moving):
         >>> grid.argmax(grid.ones())
         (0, 0)
         """
-        found: tuple[int, ...] = self._call(
-            "argmax", (field,), lambda everyone: extreme(everyone, self._ground, "argmax", field, False, True)
-        )
+        found: tuple[int, ...] = self._call("argmax", lambda ranks: extreme(ranks, self._ground, "argmax", field, False, True))
         return found
 
     @as_in(sum)
@@ -218,7 +214,7 @@ class Reducing(Moving):
         >>> grid.any(grid.zeros(dtype=bool))
         False
         """
-        true, _ = self._call("any", (field,), lambda everyone: truths(everyone, self._ground, "any", field))
+        true, _ = self._call("any", lambda ranks: truths(ranks, self._ground, "any", field))
         return bool(true)
 
     @as_in(any)
@@ -237,7 +233,7 @@ class Reducing(Moving):
         >>> grid.all(grid.ones(dtype=bool))
         True
         """
-        true, points = self._call("all", (field,), lambda everyone: truths(everyone, self._ground, "all", field))
+        true, points = self._call("all", lambda ranks: truths(ranks, self._ground, "all", field))
         return bool(true == points)
 
     def checksum(self, field: Fields) -> int:
@@ -260,5 +256,5 @@ class Reducing(Moving):
         >>> one.checksum(one.ones(faces="I")) == four.checksum(four.ones(faces="I", backend="F"))
         True
         """
-        found: int = self._call("checksum", (field,), lambda everyone: checking(everyone, self._ground, field))
+        found: int = self._call("checksum", lambda ranks: checking(ranks, self._ground, field))
         return found

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.plans.local import LocalEngine
+from gridbuf.distributed.plans.local import LocalEngine, LocalTransport
 
 GRID = gbd.grid((6, 4), periodic="I", halo=1)
 FIELD = GRID.zeros()
@@ -30,6 +30,7 @@ class Unwilling:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     found: list[Exception] = []
     monkeypatch.setattr(LocalEngine, "failed", lambda self, error: found.append(error))
+    monkeypatch.setattr(LocalTransport, "abandon", lambda self, error: found.append(error))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gridbuf.distributed.ranks import sharing
+from gridbuf.distributed.ranks import shared_memory as sharing
 
 pytestmark = pytest.mark.skipif(not sharing.machine(), reason="no memory to share here")
 LONG = sharing.LEAST + 5

@@ -1,12 +1,8 @@
 """Waiting ends when what is awaited has come, also where that is seen last; no MPI."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
 from gridbuf.distributed import waiting
-from gridbuf.distributed.calls import Awaited, Call
 from gridbuf.distributed.waiting import Waiting
 
 
@@ -28,17 +24,6 @@ def test_what_comes_at_the_deadline_is_no_timeout() -> None:
     message = Message()
     Waiting(1e-3, message.missing).until(message.come)
     assert message.here
-
-
-def test_a_call_goes_on_with_what_comes_at_the_deadline() -> None:
-    message = Message()
-
-    def steps() -> Iterator[Any]:
-        yield Awaited(message.come, message.missing)
-        return 7
-
-    call = Call("sum", steps())
-    assert call.drive(1e-3) == 7 and call.over
 
 
 def test_nobody_is_warned_of_what_has_come(monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder) -> None:

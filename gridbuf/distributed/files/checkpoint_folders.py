@@ -1,12 +1,18 @@
-"""The folder beside a path in which a checkpoint is written, and how it comes to its name without a moment in which there is none.
+"""The folder beside a path in which a checkpoint is written, and its way to the path by one rename.
 
-A folder beside the path that has MARK was made here, and may be removed. What was there before gets it before the two exchange their names, and
-loses it last of all that is in it: so a program may be killed at any point, and the next save still knows what it finds.
+Each save has a folder of its own, named after path, host, process and a random number: two programs that save to one path do not meet, and the last one
+to end has its checkpoint there. The names of the two folders are exchanged in one step; what was at the path before is removed then. A folder of
+such a name whose process is gone is removed by the next save.
 """
 
 import ctypes
+import errno
 import os
+import re
+import secrets
 import shutil
+import socket
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,98 +21,133 @@ from typing import Any
 from gridbuf.distributed.files import manifests
 from gridbuf.distributed.files.stores import Store
 
-MARK = ".unfinished"
-TEXT = f"written by gridbuf; without a {manifests.NAME} a checkpoint that is not finished\n"
+ENDING = "unfinished"
+OLD = 86400.0  # seconds after which a folder of another machine is taken for that of a program that is gone
+_own: set[str] = set()  # the names of saves of this process that are under way
 
 
-def beside_of(where: Path) -> Path:
-    return where.with_name(where.name + MARK)
+def name_for(where: Path) -> str:
+    """The name of the folder in which this process writes a checkpoint for a path."""
+    return f"{where.name}.{machine()}-{os.getpid()}-{secrets.token_hex(4)}.{ENDING}"
 
 
-def aside_of(where: Path) -> Path:
-    return where.with_name(where.name + ".before")
+def machine() -> str:
+    """This machine, among those that see a file system: its name, and where numbers of processes mean the same."""
+    host = re.sub(r"\W", "_", socket.gethostname())[:32]
+    try:
+        space = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
+    except OSError:
+        space = "0"
+    return f"{host}-{space}"
 
 
-def ours(folder: Path) -> bool:
-    """Whether a folder was made here. One that is empty was about to get its mark, or has just lost it."""
-    if folder.is_symlink() or not folder.is_dir():
-        return False
-    return (folder / MARK).is_file() or not any(folder.iterdir())
+def begin(where: Path, beside: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]) -> None:
+    """Make the store beside the path; anything at the path that is no checkpoint is left alone."""
+    check(where)
+    clear(where, complete=False)
+    _own.add(beside.name)
+    beside.mkdir()
+    store.prepare(beside, manifest, chunks)
 
 
-def remove(folder: Path) -> None:
-    """Remove a folder of ours; OSError where something in it cannot be."""
-    for each in [*folder.iterdir()]:
-        if each.name == MARK:
-            continue
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
-        else:
-            each.unlink()
-    (folder / MARK).unlink(missing_ok=True)
-    folder.rmdir()
-
-
-def clear(folder: Path) -> None:
-    """Remove what an earlier save has left; ValueError for anything else."""
-    if os.path.lexists(folder):
-        if not ours(folder):
-            raise ValueError(f"path: {str(folder)!r} is in the way, and was not made by Grid.save")
-        remove(folder)
-
-
-def begin(where: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]) -> None:
-    """Make the store beside the path; what is neither a checkpoint nor one that was never finished is left alone."""
+def check(where: Path) -> None:
+    """ValueError where the path is anything but a checkpoint, or free."""
     if where.is_symlink():
         raise ValueError(f"path: {str(where)!r} is a link; give what it leads to")
     if os.path.lexists(where) and not (where / manifests.NAME).is_file():
         raise ValueError(f"path: {str(where)!r} is there and is no checkpoint; it is left as it is")
-    beside = beside_of(where)
-    clear(beside)
-    beside.mkdir()
-    (beside / MARK).write_text(TEXT)
-    store.prepare(beside, manifest, chunks)
 
 
-def give_up(where: Path) -> None:
-    """What was begun is removed."""
-    beside = beside_of(where)
-    if ours(beside):
-        with suppress(OSError):  # the next save removes the rest
-            remove(beside)
-
-
-def end_with(where: Path, store: Store, manifest: manifests.Said) -> None:
-    """All ranks have written: the manifest, then the name. What was there is removed afterwards, where it can be."""
-    beside = beside_of(where)
-    store.finish(beside)
-    manifests.write(beside, manifest)
-    if os.path.lexists(where):
-        (where / MARK).write_text(TEXT)
-        exchange(beside, where)
-    else:
-        os.rename(beside, where)
-    manifests.sync(where.parent)
-    with suppress(OSError):
-        (where / MARK).unlink()
-    for folder in (beside, aside_of(where)):  # the other one where an earlier program was killed in `exchange`
-        with suppress(OSError):  # somebody has a file open on NFS: what is new is saved, and the next save removes the rest
-            if (folder / MARK).is_file():
+def clear(where: Path, complete: bool) -> None:
+    """Remove the folders of saves to this path whose programs are gone; `complete`: those that have a manifest as well."""
+    pattern = re.compile(re.escape(where.name) + r"\.(\w+-\d+)-(\d+)-[0-9a-f]{8}\." + ENDING)
+    for folder in [*where.parent.iterdir()] if where.parent.is_dir() else []:
+        its = pattern.fullmatch(folder.name)
+        if its is None or folder.name in _own or folder.is_symlink() or not folder.is_dir():
+            continue
+        if gone(its[1], int(its[2]), folder) and (complete or not (folder / manifests.NAME).exists()):
+            with suppress(OSError):  # NFS, while a file in it is open: the next save tries again
                 remove(folder)
 
 
-def exchange(new: Path, old: Path) -> None:
+def gone(where: str, process: int, folder: Path) -> bool:
+    """Whether a process has ended. Of another machine nothing is known but how long its folder has lain there."""
+    if where != machine():
+        with suppress(OSError):
+            return time.time() - max(each.stat().st_mtime for each in (folder, *folder.iterdir())) > OLD
+        return False
+    if process == os.getpid():
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder of ours, its manifest first, so that no half of it passes for a checkpoint."""
+    (folder / manifests.NAME).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
+def give_up(beside: Path) -> None:
+    """Remove a checkpoint that was begun."""
+    try:
+        with suppress(OSError):  # the next save removes the rest
+            remove(beside)
+    finally:
+        _own.discard(beside.name)
+
+
+def end_with(where: Path, beside: Path, store: Store, manifest: manifests.Said) -> None:
+    """All ranks have written: the manifest, then the name. The checkpoint that was there is removed afterwards, where that can be done."""
+    store.finish(beside)
+    manifests.write(beside, manifest)
+    while not renamed(beside, where):
+        pass
+    manifests.sync(where.parent)
+    _own.discard(beside.name)
+    clear(where, complete=True)
+
+
+def renamed(new: Path, where: Path) -> bool:
+    """Bring a folder to a path, and what was there to its name; False where another program took or freed the path meanwhile."""
+    check(where)
+    if os.path.lexists(where):
+        return exchange(new, where)
+    try:
+        os.rename(new, where)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            return False
+        raise
+    return True
+
+
+def exchange(new: Path, old: Path) -> bool:
     """Let two folders exchange their names: at once where the system can, in three steps where it cannot."""
     with suppress(AttributeError):
         rename = ctypes.CDLL(None, use_errno=True).renameat2
         if rename(-100, os.fsencode(new), -100, os.fsencode(old), 2) == 0:  # AT_FDCWD, RENAME_EXCHANGE
-            return
-    aside = aside_of(old)
-    clear(aside)
-    os.rename(old, aside)
+            return True
+    aside = old.with_name(name_for(old))
+    _own.add(aside.name)
     try:
-        os.rename(new, old)
-    except OSError:
-        os.rename(aside, old)
-        raise
-    os.rename(aside, new)
+        try:
+            os.rename(old, aside)
+        except FileNotFoundError:
+            return False
+        try:
+            os.rename(new, old)
+        except OSError:
+            if os.path.lexists(old):  # another program's, which is newer than the one aside
+                return False
+            os.rename(aside, old)
+            raise
+        os.rename(aside, new)
+        return True
+    finally:
+        _own.discard(aside.name)

@@ -18,6 +18,7 @@ def check_all(found: Said) -> None:
     dims = held(found, "dims", "", "list of names", are(is_name))
     tiles = held(found, "tiles", "", "list of shapes along the dims", are(lambda tile: is_shape(tile, len(dims))))
     held(found, "store", "", "name", is_name)
+    held(found, "attributes", "", "dict", lambda given: isinstance(given, dict))
     for name, its in held(found, "fields", "", "dict of fields", lambda given: isinstance(given, dict)).items():
         if not isinstance(its, dict):
             raise Wrong(f"the field {name!r} is {its!r}, which is no dict")
@@ -44,6 +45,10 @@ def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> 
         "list of shapes, one a tile",
         lambda given: are(lambda shape: is_shape(shape, len(order)))(given) and len(given) == count,
     )
+    held(its, "attributes", of, "dict", lambda given: isinstance(given, dict))
+    layout = its.get("layout", {"order": order, "halo": [[0, 0]] * len(order), "alignment": 1})
+    if not isinstance(layout, dict) or not is_layout(layout, order):
+        raise Wrong(f"'layout'{of} is {layout!r}, which is no layout of the dims {order!r}")
     for shape, tile in zip(shapes, tiles, strict=True):
         for dim, n, first in zip(order, shape, shapes[0], strict=True):
             if n != (tile[dims.index(dim)] + (by[dim] == "face") if dim in by else first):
@@ -70,6 +75,19 @@ def is_name(given: Any) -> bool:
 
 def is_shape(given: Any, ndim: int) -> bool:
     return isinstance(given, list) and len(given) == ndim and all(type(n) is int and 0 <= n < 2**63 for n in given)
+
+
+def is_layout(given: Said, dims: list[str]) -> bool:
+    """The order of dims in memory, a halo for each, and an alignment in bytes."""
+    order, halo, alignment = (given.get(key) for key in ("order", "halo", "alignment"))
+    return bool(
+        are(is_name)(order)
+        and sorted(order or []) == sorted(dims)
+        and are(lambda pair: is_shape(pair, 2) and max(pair) < 2**31)(halo)
+        and len(halo or []) == len(dims)
+        and type(alignment) is int
+        and alignment in (1, 2, 4, 8, 16, 32, 64)
+    )
 
 
 def is_dtype(given: Any) -> bool:

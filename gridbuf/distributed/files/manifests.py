@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from gridbuf import _core
 from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.files.manifest_checks import Wrong, check_all
-from gridbuf.distributed.plans.layouts import CENTRE, POSITIONS
+from gridbuf.distributed.plans.layouts import CENTRE, POSITIONS, order_of
 from gridbuf.distributed.whole_fields.gathering import shapes
 from gridbuf.distributed.whole_fields.ground import Ground
 from gridbuf.distributed.whole_fields.subjects import Subject
+from gridbuf.interop.common import address
 
+MOST_ALIGNED = 64  # bytes: a line of the cache; memory may lie on more by chance
 NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1
 Said = dict[str, Any]
 
@@ -25,9 +30,12 @@ def read_path(path: Any) -> Path:
         raise TypeError(f"path: expected a path, got {type(path).__name__}") from None
     if isinstance(found, bytes):
         raise TypeError("path: expected a str or a Path, got bytes")
-    if not found:
-        raise ValueError("path: it is empty")
-    return Path(os.path.abspath(found))
+    if not found or "\0" in found:
+        raise ValueError("path: it is empty" if not found else "path: it has a zero byte")
+    where = Path(os.path.abspath(found))
+    if not where.name:
+        raise ValueError(f"path: {str(where)!r} is no place for a checkpoint; give a folder in it")
+    return where
 
 
 def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, Said]]:
@@ -35,7 +43,7 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, S
     if not isinstance(given, Mapping):
         raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
     try:
-        copy = json.loads(json.dumps(dict(given), allow_nan=False))
+        copy = json.loads(json.dumps(dict(given), allow_nan=False, default=plain))
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"attributes: they are kept as JSON, which has no such value: {error}") from error
     fields: dict[str, Said] = {name: {} for name in names}
@@ -45,6 +53,36 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, S
             raise TypeError(f"attributes[{name!r}]: expected a dict of what is said of the field, got {type(its).__name__}")
         fields[name] = its
     return copy, fields
+
+
+def plain(value: Any) -> Any:
+    """A number or a list of numbers of NumPy's as JSON has them."""
+    if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufU":
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__}")
+
+
+def layout_of_field(field: _core.Field) -> Said:
+    """How a field lies in memory: `Grid.load` makes such fields."""
+    domain = field.domain
+    place = address(domain) if domain.size and domain.device == "cpu" else 0
+    return {
+        "order": list(order_of(field.dims, field.strides)),
+        "halo": [list(pair) for pair in field.halo or ((0, 0),) * len(field.shape)],
+        "alignment": min(place & -place, MOST_ALIGNED) or 1,
+    }
+
+
+def keywords_of(layout: Said, dims: Sequence[str], given: Mapping[str, Any]) -> Said:
+    """The keywords of `Grid.empty` for a field that lies as the saved one did, but for those that were given."""
+    found = dict(given)
+    if not layout:
+        return found
+    if found.get("halo") is None:
+        found["halo"] = [tuple(pair) for pair in layout["halo"]]
+    if not {"backend", "layout", "padding", "byte_alignment", "aligned_index", "device", "memory"} & {*given}:
+        found.update(layout=tuple(layout["order"]), byte_alignment=layout["alignment"])
+    return found
 
 
 def arrays_of(name: str, tiles: int) -> list[str]:
@@ -120,6 +158,8 @@ def read(path: Path) -> Said:
         raise ValueError(f"path: there is no {str(path)!r}")
     try:
         found = json.loads((path / NAME).read_text())
+    except IsADirectoryError as error:
+        raise damaged(path, error) from error
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"path: {str(path)!r} has no {NAME}: it is no checkpoint, or was never finished") from None
     except (ValueError, RecursionError) as error:

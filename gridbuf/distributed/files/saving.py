@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.alone import Topic
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.files import checkpoint_folders as folders
 from gridbuf.distributed.files import manifests
@@ -22,11 +21,12 @@ from gridbuf.distributed.files.chunking import blockwise, in_slabs
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.geometry.blocks import Block, Index
+from gridbuf.distributed.plans.plan import on_blocks
 from gridbuf.distributed.plans.planning import plain
 from gridbuf.distributed.whole_fields.checksums import header, of_block
 from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, subjects_of, summed, way_of
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back, subject
-from gridbuf.distributed.whole_fields.transfers import Transfer, transferred
+from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
 
 AT_ONCE = 2**18  # points whose checksum is worked out at a time: it takes several times their memory
@@ -65,9 +65,9 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
 
 
 def saving(
-    everyone: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
+    ranks: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
     options: Mapping[str, Any], periodic: Sequence[str], halo: Any, progress: Callable[[float], Any] | None,
-) -> Steps[None]:  # fmt: skip
+) -> None:  # fmt: skip
     """The steps of `Grid.save`."""
     names = list(fields)
 
@@ -96,46 +96,42 @@ def saving(
         }
         return where, kind, store, mine, said, words
 
-    prepared, error = attempt(prepare)
-    where, kind, store, mine, said, words = prepared or (Path(), "", None, [], ({}, {}), {})
-    tell = {"orders": [one.dims for one in mine]}
-    subjects, tale, _ = yield from agreed_subjects(everyone, ground, "save", words, ground.first, mine, names, tell, error)
-    manifest, error = attempt(lambda: manifests.describe(ground, subjects, tale["dims"], kind, periodic, halo, *said))
-    yield from everyone.agree("save", words, error=error)  # the same on all ranks
-    assert manifest is not None and store is not None
+    where, kind, store, mine, said, words = prepare()
+    layouts = [manifests.layout_of_field(on_blocks(given, len(ground.blocks), name)[0]) for name, given in fields.items() if mine]
+    tell = {"beside": folders.name_for(where), "layouts": layouts}
+    subjects, tale, _ = agreed_subjects(ranks, ground, "save", words, ground.first, mine, names, tell)
+    manifest = manifests.describe(ground, subjects, tale["dims"], kind, periodic, halo, *said)
+    for one, layout in zip(subjects, tale["layouts"], strict=True):
+        manifest["fields"][one.name]["layout"] = layout
     cuts = [
         ground.memo(("cut", kind, one.geometry, tuple(dims), str(one.sizes)), lambda: pieces_of(ground, one, dims, kind))  # noqa: B023
         for one, dims in zip(subjects, tale["dims"], strict=True)
     ]
-    beside = folders.beside_of(where)
+    beside = where.with_name(tale["beside"])
     try:
         if ground.rank == 0:
             chunks = {one.name: sizes for one, (_, sizes) in zip(subjects, cuts, strict=True)}
-            _, error = attempt(lambda: folders.begin(where, store, manifest, chunks))
-        yield from everyone.agree("save", words, error=error)
+            folders.begin(where, beside, store, manifest, chunks)
+        ranks.agree("save", words)
         sums = np.zeros(len(subjects), np.uint64)
         for i, (one, dims, (end, _)) in enumerate(zip(subjects, tale["dims"], cuts, strict=True)):
-            pieces, wrong = yield from moved(everyone, ground, one, dims, end, kind)
-            error = error or wrong
-            if error is None:
-                part = manifest["fields"][one.name]
-
-                def write(i: int = i, one: Subject = one, dims: Any = dims, pieces: Pieces = pieces, part: Any = part) -> None:
-                    put(store, beside, part, ground, one, dims, pieces, sums, i)
-                    if progress is not None:
-                        progress((i + 1) / len(subjects))
-
-                _, error = attempt(write)
-        agreed = yield from everyone.agree("save", words, values=sums[: everyone.room], error=error)
-        total = yield from summed(everyone, sums, agreed)
+            pieces = moved(ranks, ground, one, dims, end, kind)
+            put(store, beside, manifest["fields"][one.name], ground, one, dims, pieces, sums, i)
+            if progress is not None:
+                progress((i + 1) / len(subjects))
+        agreed = ranks.agree("save", words, values=sums[: ranks.room])
+        total = summed(ranks, sums, agreed)
         for field, number in zip(manifest["fields"].values(), total, strict=True):
             field["checksum"] = f"{int(number):016x}"
         if ground.rank == 0:
-            _, error = attempt(lambda: folders.end_with(where, store, manifest))
-        yield from everyone.agree("save", words, error=error)
-    except Exception:
-        if ground.rank == 0:
-            folders.give_up(where)
+            folders.end_with(where, beside, store, manifest)
+        ranks.agree("save", words)
+    except BaseException as error:
+        try:
+            ranks.fail(error)  # first: other ranks still write there
+        finally:
+            if ground.rank == 0:
+                folders.give_up(beside)
         raise
 
 
@@ -156,10 +152,8 @@ def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index
 Pieces = list[tuple[Block, NDArray[Any]]]
 
 
-def moved(
-    everyone: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str
-) -> Steps[tuple[Pieces, Exception | None]]:
-    """The pieces of a field that this rank writes, and what went wrong when they came."""
+def moved(ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str) -> Pieces:
+    """The pieces of a field that this rank writes."""
     blocks = [block for block in end.decomposition.blocks_of(ground.rank) if all(block.shape)]
 
     def begin() -> tuple[Pieces, Transfer]:
@@ -181,7 +175,9 @@ def moved(
         arrays = {block.number: array for block, array in zip(blocks, made, strict=True)}
         return list(zip(blocks, made, strict=True)), Transfer([way], [ground.arrays(one, dims)], [arrays]).pack()
 
-    return (yield from transferred(everyone, "save", {"field": one.name}, begin))
+    pieces, transfer = begin()
+    transfer.run(ranks)
+    return pieces
 
 
 def put(
@@ -212,15 +208,59 @@ def checksum(field: _core.Field, one: Subject, block: Block, head: int, parts: A
 # ---- loading ----
 
 
+class Checkpoint(dict[str, Any]):
+    """The fields that were loaded, by name.
+
+    Attributes
+    ----------
+    attributes : dict
+        Those of the store.
+    """
+
+    def __init__(self, attributes: Mapping[str, Any], of_fields: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.attributes = dict(attributes)
+        self._of_fields = of_fields
+
+    def attributes_of(self, name: str) -> dict[str, Any]:
+        """The attributes of a field.
+
+        Parameters
+        ----------
+        name : str
+            One of those that were loaded.
+
+        Returns
+        -------
+        dict
+            What `Grid.save` was given for it.
+
+        Raises
+        ------
+        KeyError
+            When there is no such field.
+
+        Examples
+        --------
+        >>> import tempfile, gridbuf.distributed as gbd
+        >>> grid = gbd.grid((8, 6))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     grid.save(f"{folder}/x", T=grid.ones(), attributes={"T": {"units": "K"}}, format="npy")
+        ...     grid.load(f"{folder}/x").attributes_of("T")
+        {'units': 'K'}
+        """
+        return dict(self._of_fields[name])
+
+
 def loading(
-    everyone: Any,
+    ranks: Any,
     ground: Ground,
     path: Any,
     names: Sequence[str],
     verify: Any,
     make: Callable[..., Any],
     progress: Callable[[float], Any] | None,
-) -> Steps[dict[str, Any]]:
+) -> "Checkpoint":
     """The steps of `Grid.load`."""
 
     def prepare() -> tuple[Path, manifests.Said | None, dict[str, Any]]:
@@ -235,16 +275,16 @@ def loading(
             check(found, ground, names, where)
         return where, found, {"path": str(where), "names": list(names), "verify": verify}
 
-    prepared, error = attempt(prepare)
-    where, found, words = prepared or (Path(), None, {})
+    where, found, words = prepare()
     topic = Topic(found, found is not None)
-    agreed = yield from everyone.agree("load", words, [topic], error=error, needed=True)
+    agreed = ranks.agree("load", words, [topic], needed=True)
     manifest = agreed.topics[0][0]
     wanted = list(names) or list(manifest["fields"])
     sums = np.zeros(len(wanted), np.uint64)
 
-    def get() -> dict[str, Any]:
-        store, made = STORES[manifest["store"]](), {}
+    def get() -> Checkpoint:
+        store = STORES[manifest["store"]]()
+        made = Checkpoint(manifest["attributes"], {name: manifest["fields"][name]["attributes"] for name in wanted})
         for i, name in enumerate(wanted):
             made[name] = get_field(
                 store, where, manifest["fields"][name], ground, name, make, sums[i : i + 1] if verify else None
@@ -253,16 +293,15 @@ def loading(
                 progress((i + 1) / len(wanted))
         return made
 
-    made, error = attempt(get)
-    agreed = yield from everyone.agree("load", words, values=sums[: everyone.room], error=error)
-    total = yield from summed(everyone, sums, agreed)
+    made = get()
+    agreed = ranks.agree("load", words, values=sums[: ranks.room])
+    total = summed(ranks, sums, agreed)
     if verify and not ground.decomposition.has_land:  # what nobody has is not read
         for name, number in zip(wanted, total, strict=True):
             if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
                 raise ValueError(
                     f"path: the values of {name!r} in {str(where)!r} are not those that were saved: their checksum differs"
                 )
-    assert made is not None
     return made
 
 
@@ -289,7 +328,9 @@ def get_field(
     shape = field["shapes"][0]
     sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in ground.dims}
     faces = [dim for dim, position in field["positions"].items() if position == "face"]
-    made = make(dims, dtype, sizes=sizes, faces=faces)
+    for tile in sorted({block.tile for block in ground.blocks}):
+        store.examine(where, field["arrays"][tile], field, field["shapes"][tile])
+    made = make(field.get("layout", {}), dims, dtype, sizes=sizes, faces=faces)
     one = subject(made, ground.blocks, ground.dims, name)
     if one is None:
         return made

@@ -4,7 +4,8 @@ import os
 import struct
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -34,8 +35,11 @@ class Store(Protocol):
     def finish(self, folder: Path) -> None:
         """One rank, when all is written."""
 
+    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> Any:
+        """ValueError where an array is not what was said of it, before memory is made for it."""
+
     def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
-        """Read a box into an array; ValueError where the array is not what was said."""
+        """Read a box into an array; ValueError that names path, array and chunk where it is damaged."""
 
 
 def zarr_is_there() -> bool:
@@ -73,7 +77,7 @@ class NumpyFiles:
                     file.truncate(file.tell() + prod(shape) * dtype.itemsize)
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
-        with open(folder / f"{name}.npy", "r+b") as file:
+        with writing(path := folder / f"{name}.npy", values.nbytes), open(path, "r+b") as file:
             shape, _, _ = header_of(file)
             start, item = file.tell(), values.dtype.itemsize
             values = np.ascontiguousarray(values)
@@ -92,24 +96,29 @@ class NumpyFiles:
     def finish(self, folder: Path) -> None:
         sync(folder)
 
-    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
-        path, dtype = folder / f"{name}.npy", dtype_of(said["dtype"])
+    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> int:
+        """Where the values begin in the file, whose header is what was said of it."""
+        path, dtype = folder / f"{name}.npy", raw(dtype_of(said["dtype"]))
         try:
             with open(path, "rb") as file:
                 its, fortran, its_dtype = header_of(file)
                 start, size = file.tell(), os.fstat(file.fileno()).st_size
         except FileNotFoundError:
             raise ValueError(f"path: {str(path)!r} is missing") from None
-        except ValueError as error:
+        except (IsADirectoryError, NotADirectoryError):
+            raise ValueError(f"path: {str(path)!r} is no file") from None
+        except (ValueError, TypeError, KeyError, SyntaxError, EOFError, MemoryError) as error:
             raise ValueError(f"path: {str(path)!r} is damaged: {error}") from error
-        found = its, its_dtype, fortran
-        check_array(name, (its, its_dtype), (tuple(shape), raw(dtype)))
-        if fortran or size != start + prod(shape) * dtype.itemsize:
-            raise ValueError(
-                f"path: {str(path)!r} is damaged: {size} bytes, {start + prod(shape) * dtype.itemsize} belong there {found}"
-            )
+        check_array(folder, name, (its, its_dtype), (tuple(shape), dtype))
+        wanted = start + prod(shape) * dtype.itemsize
+        if fortran or size != wanted:
+            raise ValueError(f"path: {str(path)!r} is damaged: {size} bytes, {wanted} belong there in C order")
+        return start
+
+    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
+        start, dtype = self.examine(folder, name, said, shape), dtype_of(said["dtype"])
         if prod(shape) and target.size:
-            values: Any = np.memmap(path, raw(dtype), "r", start, tuple(shape))
+            values: Any = np.memmap(folder / f"{name}.npy", raw(dtype), "r", start, tuple(shape))
             target[...] = values[(*box, ...)].view(dtype)  # without dims too an array: a number would forget its byte order
 
 
@@ -122,16 +131,26 @@ def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return found
 
 
+@contextmanager
+def writing(path: Path, nbytes: int) -> Iterator[None]:
+    """OSError of a disk that is full, or fails, names the file and the bytes."""
+    try:
+        yield
+    except OSError as error:
+        text = error.strerror or str(error)
+        raise OSError(error.errno or 0, f"{text}: {nbytes} bytes were to be written", str(path)) from error
+
+
 def write_all(number: int, values: memoryview, at: int) -> None:
     while values.nbytes:
         n = os.pwrite(number, values[: 2**30], at)
         values, at = values[n:], at + n
 
 
-def check_array(name: str, found: tuple[Any, Any], wanted: tuple[Any, Any]) -> None:
-    for what, a, b in zip(("shape", "dtype"), found, wanted, strict=True):
+def check_array(folder: Path, name: str, found: tuple[Any, Any], wanted: tuple[Any, Any]) -> None:
+    for fact, a, b in zip(("shape", "dtype"), found, wanted, strict=True):
         if a != b:
-            raise ValueError(f"path: the {what} of its array {name!r} is {a}, its manifest says {b}")
+            raise ValueError(f"path: the {fact} of its array {name!r} is {a}, its manifest says {b}; in {str(folder)!r}")
 
 
 class ZarrArrays:
@@ -170,7 +189,7 @@ class ZarrArrays:
             for field_name, field in said["fields"].items():
                 for t, name in enumerate(field["arrays"]):
                     piece = tuple(chunks[field_name][t])
-                    inner = tuple(self._inner.get(dim, n) for dim, n in zip(field["dims"], piece, strict=True))
+                    inner = tuple(min(self._inner.get(dim, n), n) for dim, n in zip(field["dims"], piece, strict=True))
                     for dim, n, whole, all_of_it in zip(field["dims"], inner, piece, field["shapes"][t], strict=True):
                         if (whole % n) and whole < all_of_it:
                             raise ValueError(f"chunks: {n} along {dim} do not divide the {whole} points that one rank writes")
@@ -187,12 +206,11 @@ class ZarrArrays:
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
         array = self._array(folder, name)
-        array[tuple(box)] = values
-        files = array.shards or array.chunks
-        for index in product(*(range(part.start // n, -(-part.stop // n)) for part, n in zip(box, files, strict=True))):
-            path = folder / name / array.metadata.encode_chunk_key(index)
-            if path.exists():  # what is all zeros has none
-                sync(path)
+        with writing(folder / name, values.nbytes):
+            array[tuple(box)] = values
+            for _, path in chunks_of(array, folder / name, box):
+                if path.exists():  # a chunk of zeros has none
+                    sync(path)
 
     def _array(self, folder: Path, name: str) -> Any:
         import zarr
@@ -209,19 +227,52 @@ class ZarrArrays:
         with quiet():
             zarr.consolidate_metadata(str(folder), zarr_format=3)
 
-    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
+    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> None:
         import zarr
 
         try:
             with quiet():
                 array = self._open.get((folder, name)) or zarr.open_array(str(folder / name), mode="r", zarr_format=3)
+                found, files = array.dtype.newbyteorder("="), array.shards or array.chunks  # Zarr swaps bytes itself
         except FileNotFoundError:
-            raise ValueError(f"path: its array {name!r} is missing") from None
+            raise ValueError(f"path: its array {name!r} is missing in {str(folder)!r}") from None
+        except Exception as error:  # of whatever the store says of itself
+            if isinstance(error, OSError) and not isinstance(error, NotADirectoryError | IsADirectoryError):
+                raise  # the disk's
+            raise damage(error, folder, name) from error
+        check_array(folder, name, (array.shape, found), (tuple(shape), dtype_of(said["dtype"]).newbyteorder("=")))
+        if any(n > max(whole, 1) for n, whole in zip((*files, *array.chunks), (*shape, *shape), strict=True)):
+            raise damage(f"chunks of {files} points in an array of {tuple(shape)}", folder, name)
         self._open[folder, name] = array
-        found, wanted = (dtype.newbyteorder("=") for dtype in (array.dtype, dtype_of(said["dtype"])))  # Zarr swaps bytes itself
-        check_array(name, (array.shape, found), (tuple(shape), wanted))
-        if target.size:
+
+    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
+        self.examine(folder, name, said, shape)
+        array = self._open[folder, name]
+        if not target.size:
+            return
+        try:
             target[...] = array[tuple(box)]
+        except Exception as error:
+            if isinstance(error, OSError) and error.filename is not None:
+                raise
+            for part, path in chunks_of(array, folder / name, box):  # which of them?
+                try:
+                    array[part]
+                except Exception as its:
+                    raise damage(f"its chunk {str(path.relative_to(folder / name))!r}: {its}", folder, name) from its
+            raise damage(error, folder, name) from error
+
+
+def chunks_of(array: Any, folder: Path, box: Box) -> Iterator[tuple[tuple[slice, ...], Path]]:
+    """The files of an array that a box lies in, each with its points."""
+    files = array.shards or array.chunks
+    for index in product(*(range(part.start // n, -(-part.stop // n)) for part, n in zip(box, files, strict=True))):
+        part = tuple(slice(i * n, min((i + 1) * n, whole)) for i, n, whole in zip(index, files, array.shape, strict=True))
+        yield part, folder / array.metadata.encode_chunk_key(index)
+
+
+def damage(why: Any, folder: Path, name: str) -> ValueError:
+    return ValueError(f"path: the array {name!r} in {str(folder)!r} is damaged: {why}")
 
 
 def for_xarray(attributes: Said, dtype: np.dtype[Any]) -> Said:

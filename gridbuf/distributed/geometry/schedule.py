@@ -2,15 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from math import prod
 from typing import NamedTuple
 
 from gridbuf.bounded_cache import BoundedCache
-from gridbuf.distributed.calls import attempt
-from gridbuf.distributed.geometry.blocks import Block, Pairs
+from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
-
-MOST_AROUND = 256  # blocks, of which it takes long to find more
 
 
 class Schedule(NamedTuple):
@@ -58,19 +54,6 @@ class Scheduler:
             lambda block: self.builder.filling(geometry, block, corners),
             lambda block: self.builder.giving(geometry, block, corners),
         )
-
-    def around(self, halo: Pairs) -> set[int]:
-        """The ranks that fields with such a halo, and a point on each side at least, are exchanged with; those next to it where that is refused, or many."""
-        least = [max(1, min([block.shape[axis] for block in self.blocks], default=1)) for axis in range(len(halo))]
-        widths = [max(*pair, 1) for pair in halo]
-        many = prod([2 * -(-width // n) + 1 for width, n in zip(widths, least, strict=True)]) * len(self.blocks) > MOST_AROUND
-        found, _ = attempt(lambda: self._around([1 if many else width for width in widths]))
-        found = found or self._around([1] * len(halo))
-        return {*found.sends, *found.receives}
-
-    def _around(self, widths: Sequence[int]) -> Schedule:
-        axes = tuple(range(len(widths)))
-        return self.halos(Geometry(axes, (1,) * len(axes), tuple((width, width) for width in widths)), True)
 
     def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
         def giving(block: Block) -> Iterator[Link]:

@@ -1,10 +1,11 @@
 """What an engine is: who this rank is among how many, and something that moves a plan's bytes."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.geometry.linking import LinkBuilder
+
+T = TypeVar("T")
 
 
 class Quick(NamedTuple):
@@ -29,8 +30,11 @@ class Transport(Protocol):
     def test(self, exchange: int) -> bool:
         """Whether everything of this exchange has arrived and lies in the fields."""
 
-    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
-        """Wait for that; TimeoutError after so many seconds. `leaving`: an error is on its way, and is not to be raised once more."""
+    def wait(self, exchange: int, timeout: float | None) -> None:
+        """Wait for that; TimeoutError after so many seconds."""
+
+    def abandon(self, error: BaseException) -> None:
+        """An error of this rank ends the exchange under way, and revokes the grid."""
 
     def accumulate(self, fields: Sequence[Any]) -> None:
         """The adjoint, from start to end."""
@@ -42,13 +46,12 @@ class Engine(Protocol):
     name: str
     rank: int
     size: int
-    around: Callable[[], Iterable[int]]  # the ranks that have blocks beside this rank's, which the grid knows
 
-    def failed(self, error: Exception) -> None:
-        """This rank has raised instead of an exchange: those that it exchanges with hear of it.
+    def failed(self, error: BaseException) -> None:
+        """This rank raises an error: it revokes the grid, and the other ranks hear of it."""
 
-        Doors pass every Exception on: an error that is not told lets values of one exchange pass for those of another.
-        """
+    def connect(self, channel: Any) -> None:
+        """All ranks have made the grid, and `channel` has its messages."""
 
     def serve(self, links: LinkBuilder) -> None:
         """Begin to serve a grid; ValueError where this engine cannot."""
@@ -56,5 +59,5 @@ class Engine(Protocol):
     def prepare(self, plan: Any) -> Transport:
         """What moves a plan. It may keep what the plan says, and nothing of the fields."""
 
-    def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
-        """Make a call that all ranks make, with what `everyone` or `alone` has for it; one of the same key goes on where it was given up."""
+    def run(self, name: str, make: Callable[[Any], T]) -> T:
+        """Make a call that all ranks make, with `Collectives` or `Alone`."""

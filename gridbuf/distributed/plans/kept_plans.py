@@ -28,7 +28,7 @@ class KeptPlans(PlanCache[Plan]):
         make = self._planner.exchange if what == "exchange" else self._planner.sync
         try:
             plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
-        except Exception as error:
+        except BaseException as error:
             self._planner.engine.failed(error)
             raise
         plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))

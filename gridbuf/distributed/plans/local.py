@@ -1,16 +1,18 @@
 """The local engine: all blocks in this process, so that a plan is nothing but copies from field to field. The reference for the others."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from gridbuf import _core
 from gridbuf._core import CopyProgram
 from gridbuf.distributed.alone import Alone
-from gridbuf.distributed.calls import Steps
+from gridbuf.distributed.calls import OneCall
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.engine import Quick
 from gridbuf.distributed.plans.plan import HOST
+
+T = TypeVar("T")
 
 
 def done() -> None:
@@ -53,7 +55,10 @@ class LocalTransport:
     def test(self, exchange: int) -> bool:
         return True
 
-    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
+    def wait(self, exchange: int, timeout: float | None) -> None:
+        pass
+
+    def abandon(self, error: BaseException) -> None:
         pass
 
     def accumulate(self, fields: Sequence[Any]) -> None:
@@ -66,9 +71,14 @@ class LocalEngine:
     """One rank, which has all blocks."""
 
     name, rank, size = "local", 0, 1
-    around: Callable[[], Iterable[int]] = tuple
 
-    def failed(self, error: Exception) -> None:
+    def __init__(self) -> None:
+        self._one = OneCall()
+
+    def failed(self, error: BaseException) -> None:
+        pass
+
+    def connect(self, channel: Any) -> None:
         pass
 
     def serve(self, links: LinkBuilder) -> None:
@@ -77,5 +87,6 @@ class LocalEngine:
     def prepare(self, plan: Any) -> LocalTransport:
         return LocalTransport(plan)
 
-    def run(self, key: Any, make: Callable[[Any], Steps[Any]]) -> Any:
-        return Alone().run(key, make)
+    def run(self, name: str, make: Callable[[Any], T]) -> T:
+        with self._one.during(name):
+            return make(Alone())

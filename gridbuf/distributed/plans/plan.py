@@ -90,7 +90,8 @@ class Handle:
             self.wait()
         elif not self._done:
             self._given_up = True
-            self._transport.wait(self._exchange, None, leaving=True)
+            if error is not None:
+                self._transport.abandon(error)
 
 
 class Plan:
@@ -144,7 +145,7 @@ class Plan:
         self.sends, self.receives = dict(sorted(sends.items())), dict(sorted(receives.items()))
         self.messages = len(sends)
         self.nbytes = sum([message.payload for message in sends.values()])
-        self._engine, self._transport = engine, engine.prepare(self)
+        self._transport = engine.prepare(self)
         self._apart: set[tuple[int, ...]] = set()  # distances of fields that interleave, and were found to share no element
         self._under_way: weakref.ref[Handle] | None = None
         self._again, self._finish = NOT_YET
@@ -242,7 +243,7 @@ class Plan:
             ended = self._again(*fields)
             if ended is None:
                 ended = self._look_and_run(fields)
-        except Exception as error:
+        except BaseException as error:
             self._failed(error)
             raise
         if ended is None:
@@ -293,16 +294,16 @@ class Plan:
         self._under_way = None
 
     def _given(self, fields: Sequence[Any], begin: Callable[[Sequence[Any]], T]) -> T:
-        """Begin with what was given; what is wrong with it is heard of by the others when they meet."""
+        """Begin with the given fields; an error revokes the grid."""
         try:
             self._check_idle()
             return begin(self._flat(fields))
-        except Exception as error:
+        except BaseException as error:
             self._failed(error)
             raise
 
-    def _failed(self, error: Exception) -> None:
-        self._engine.failed(error)
+    def _failed(self, error: BaseException) -> None:
+        self._transport.abandon(error)
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""

@@ -1,14 +1,14 @@
 """Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan made of both."""
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from gridbuf import _core
 from gridbuf.bounded_cache import BoundedCache
 from gridbuf.debugging import debugging
 from gridbuf.distributed.arguments import entries
-from gridbuf.distributed.geometry.blocks import Block, Pairs
+from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.geometry.schedule import Schedule, Scheduler
 from gridbuf.distributed.plans.aliasing import check_same, check_shared
@@ -28,10 +28,9 @@ Fields = list[list[_core.Field]]  # of each field of an exchange the part on eac
 class Planner:
     """What makes the plans of a grid."""
 
-    def __init__(self, builder: LinkBuilder, blocks: tuple[Block, ...], engine: Engine, halo: Pairs) -> None:
+    def __init__(self, builder: LinkBuilder, blocks: tuple[Block, ...], engine: Engine) -> None:
         self.builder, self._blocks, self._dims, self.engine = builder, blocks, builder.whole.names, engine
         self._scheduler = Scheduler(builder, list(blocks), engine.rank)
-        engine.around = partial(self._scheduler.around, halo)
         crossings = [how for _, how in builder.crossings(tuple(range(builder.whole.ndim)))]
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self.layouts = LayoutNumbers()

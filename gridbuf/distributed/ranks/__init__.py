@@ -1,6 +1,6 @@
 """The engines that move plans between ranks, by MPI.
 
-Read `hub`, `tags` and `mail`: what two ranks share, and how they talk; `agreements`, `handshake` and `terms`: before a plan is used; `buffers`,
-`sharing`, `messages` and `connecting`: its memory and its requests; then `mpi`. What ends an exchange: `raising`, `standing`, `crossing`, `left`. What
-all ranks do together: `everyone`, `listening`, `rolls`.
+Read `communicator`: the duplicates of a communicator, one for each grid, which `attributes` keeps; `revoke`: errors between ranks; `tags`, `control_messages` and `handshake`: before a
+plan is used; `zero_copy`, `buffers`, `shared_memory`, `persistent_messages` and `pending_requests`: its memory and its requests; then `mpi`, and
+`collectives`: the calls of all ranks.
 """

@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from gridbuf import _core
 from gridbuf.distributed.plans.binding import Message
-from gridbuf.distributed.ranks.inside import inside
+from gridbuf.distributed.ranks.zero_copy import inside
 
 BOUNDARY = 256  # bytes, to which messages in one buffer of a GPU are aligned
 NOTHING = np.empty(0, "u1")  # what is sent where values lie in memory that both ranks have

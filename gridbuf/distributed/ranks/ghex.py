@@ -18,13 +18,15 @@ from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import Bound, Layout
-from gridbuf.distributed.ranks.left import LAST_WORDS
+from gridbuf.distributed.ranks.communicator import Channel
 from gridbuf.distributed.ranks.mpi import MPIEngine, MPITransport
+from gridbuf.distributed.ranks.pending_requests import LAST_WORDS
 from gridbuf.distributed.waiting import Waiting
 from gridbuf.interop.ghex import DTYPES
 
 DIMS = 4
 MOST_FIELDS = 256  # whose memory GHEX has been told
+PLANNING = "a plan for GHEX"
 WHY = "engine='ghex' does not take {}; engine='mpi' does"
 
 
@@ -55,13 +57,19 @@ class GHEXEngine(MPIEngine):
 
     def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
         try:
-            from ghex.context import make_context
+            import ghex.context  # noqa: F401
         except ImportError as error:
             raise ImportError(f"engine: 'ghex' needs the package ghex (pip install ghex, with libboost-dev): {error}") from error
         super().__init__(comm, timeout, aware)
         self.patterns: dict[Any, tuple[Any, list[Any]]] = {}  # before the context: an object's attributes go in this order
-        self.context = make_context(self.hub.comm, MPI.Query_thread() == MPI.THREAD_MULTIPLE)
+        self.context: Any = None
         _engines.add(self)
+
+    def connect(self, channel: Channel) -> None:
+        from ghex.context import make_context
+
+        super().connect(channel)
+        self.context = make_context(channel.comm, MPI.Query_thread() == MPI.THREAD_MULTIPLE)
 
     def serve(self, links: LinkBuilder) -> None:
         cuts = links.decomposition.cuts
@@ -135,12 +143,19 @@ class GHEXTransport:
         from ghex.structured.regular import make_communication_object
 
         self.engine, self._plan, self.timeout, self.exchange = engine, plan, engine.timeout, 0
-        self.name = f"plan {engine.hub.number()} ({', '.join(bound.name for bound in plan.bounds)})"
+        assert engine.channel is not None
+        self.channel = engine.channel
+        self.name = f"plan {self.channel.number()} ({', '.join(bound.name for bound in plan.bounds)})"
         kinds = [kind_of(bound, engine.links.whole.names) for bound in plan.bounds]
         reasons = [f"{bound.name}: {WHY.format(why)}" for bound in plan.bounds for why in engine.refused(bound)]
-        error = ValueError(reasons[0]) if reasons else None
         said = {"fields": str([kind[:4] for kind in kinds])}
-        engine.run(("ghex", str(said)), lambda ranks: ranks.agree("a plan for GHEX", said, error=error))
+
+        def together(ranks: Any) -> None:
+            if reasons:
+                raise ValueError(reasons[0])
+            ranks.agree(PLANNING, said)
+
+        engine.run(PLANNING, together)
         self._groups: list[Group] = []
         for kind in dict.fromkeys(kinds):
             pattern, domains = engine.pattern(kind, plan.blocks)
@@ -160,7 +175,7 @@ class GHEXTransport:
         return None
 
     def start(self, fields: Sequence[Any]) -> int:
-        self.engine.hub.check()
+        self.channel.check(self.name)
         self._check(*fields)
         if self._under_way:  # given up: it counts as made
             self._wait(None)
@@ -179,7 +194,7 @@ class GHEXTransport:
         return self.exchange
 
     def test(self, exchange: int) -> bool:
-        self.engine.hub.check()
+        self.channel.check(self.name)
         if exchange != self.exchange or not self._under_way:
             return True
         if not self._ready():
@@ -187,10 +202,21 @@ class GHEXTransport:
         self._end()
         return True
 
-    def wait(self, exchange: int, timeout: float | None, leaving: bool = False) -> None:
-        self.engine.hub.check()
+    def wait(self, exchange: int, timeout: float | None) -> None:
+        self.channel.check(self.name)
         if exchange == self.exchange:
-            self._wait(timeout)
+            try:
+                self._wait(timeout)
+            except TimeoutError as error:
+                if timeout is None:
+                    self.abandon(error)
+                raise
+            except BaseException as error:
+                self.abandon(error)
+                raise
+
+    def abandon(self, error: BaseException) -> None:
+        self.engine.failed(error)
 
     def accumulate(self, fields: Sequence[Any]) -> None:
         if self._under_way:
@@ -202,7 +228,9 @@ class GHEXTransport:
     def _wait(self, timeout: float | None) -> None:
         if not self._under_way:
             return
-        Waiting(self.timeout if timeout is None else timeout, self._missing).until(self._ready)
+        Waiting(self.timeout if timeout is None else timeout, self._missing).until(
+            self._ready, lambda: self.channel.listen(self.name)
+        )
         self._end()
 
     def _ready(self) -> bool:
@@ -213,8 +241,7 @@ class GHEXTransport:
         self._under_way.clear()
 
     def _missing(self) -> str:
-        hub = self.engine.hub
-        return f"rank {hub.rank} waits for its neighbours: {self.name}, exchange {self.exchange}, by GHEX"
+        return f"rank {self.channel.rank} waits for its neighbours: {self.name}, exchange {self.exchange}, by GHEX"
 
     def _descriptor(self, group: Group, slot: int, field: Any) -> Any:
         from ghex.structured.regular import make_field_descriptor

@@ -1,28 +1,215 @@
-"""What two ranks tell each other before they use a plan: that it is the same plan, and in which order the receiver has its dims.
+"""The handshake of two ranks before a plan is used first: that it is the same plan, and in which order of dims the receiver has its values.
 
-A handshake is one small message each way. A rank that meets one while it waits for values looks whether its peer has left an exchange out, and
-raises then. Whatever is wrong, both ends raise (raising.py), and both begin anew with their next handshake.
+A handshake is one small message each way. Plans that a grid keeps for its user share an agreement with all plans of the same messages: whether two
+fields of one rank have the same layout is that rank's own affair, so one rank may find a plan where its peer makes a new one. The first layout
+of a kind fixes the order of its messages; fields of other layouts are turned where they are packed and unpacked. A plan of one's own
+(`Grid.plan`) has the order of its own fields.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+import weakref
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from typing import Any
+
+import numpy as np
 
 from gridbuf.distributed.dtype_names import dtype_name
 from gridbuf.distributed.errors import DisagreementError
-from gridbuf.distributed.plans.binding import Message, Sources
+from gridbuf.distributed.plans.binding import Binding, Message, Sources
 from gridbuf.distributed.plans.layouts import POSITIONS, Bound
-from gridbuf.distributed.ranks.crossing import Telling, not_made, unsay
-from gridbuf.distributed.ranks.hub import Hub, ranks
-from gridbuf.distributed.ranks.mail import Words, collect, head, send
-from gridbuf.distributed.ranks.raising import heard, post, tell
+from gridbuf.distributed.ranks.buffers import Turns
+from gridbuf.distributed.ranks.communicator import Channel, ranks
+from gridbuf.distributed.ranks.control_messages import Words, collect, send
+from gridbuf.distributed.ranks.shared_memory import Lane, machine, offer, opened
+from gridbuf.distributed.ranks.tags import Tag
+from gridbuf.distributed.ranks.zero_copy import inside
 from gridbuf.distributed.waiting import Waiting
 
-ALIKE = ("fields", "sends", "receives", "orders", "debug", "short")  # what two plans have in common that can stand for each other
+Orders = list[list[str]]
+
+
+class Agreement:
+    """One rank's side of an agreement with a peer about one kind of message.
+
+    Attributes
+    ----------
+    made : bool
+        Whether the two have agreed.
+    ledger : ndarray of two times two int64
+        How many exchanges have begun with values for the peer, and from it; and how many adjoints.
+    heard : Tag
+        The tag that the peer has been told to send with.
+    to : Tag
+        The tag that the peer wants its values sent with.
+    ours, its : list of lists of str
+        For each field the order of dims in which this rank gets its values, and in which the peer does.
+    lane : Lane or None
+        The memory that values lie in; None: all of them are sent.
+    receiving : WeakSet
+        The receives of all plans that share it, also of those that are gone: values of one could be those of another.
+    """
+
+    def __init__(self, ours: Orders) -> None:
+        self.made, self.ledger, self.ours = False, np.zeros((2, 2), np.int64), ours
+        self.heard = self.to = Tag(-1)
+        self.its: Orders = []
+        self.lane: Lane | None = None
+        self.receiving: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def all_come(self, peer: int) -> bool:
+        """Whether no exchange that began here awaits values of the peer."""
+        return all(request.Get_status() for receiving in self.receiving for its, request in receiving.requests() if its == peer)
+
+
+class Terms:
+    """The terms of one plan: its agreements with each of its peers.
+
+    Parameters
+    ----------
+    sends, receives
+        Its messages by peer.
+    debug
+        Whether messages carry their checksums.
+    shares
+        Whether messages may lie in memory that both ranks have.
+    kept
+        Whether it agrees once with all plans that send the same.
+    fills
+        The points that it fills, in words for users.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        binding: Binding,
+        sends: Mapping[int, Message],
+        receives: Mapping[int, Message],
+        debug: bool,
+        shares: bool,
+        kept: bool,
+        fills: str,
+    ) -> None:
+        self._channel, self._binding, self._sends, self._receives = channel, binding, sends, receives
+        self._debug, self._shares_any, self._fills = debug, shares, fills
+        self.agreements = {peer: self._agreement(peer, kept) for peer in sorted({*sends, *receives})}
+
+    def shake(self, name: str, timeout: float | None) -> None:
+        """Agree with all peers that have not agreed: tell each its words and hear its own. DisagreementError where one says something else."""
+        channel = self._channel
+        doubtful = [peer for peer, agreement in self.agreements.items() if not agreement.made]
+        late, told = set(doubtful), self.words(doubtful)
+        for peer, words in told.items():
+            words.update(plan=name, sent=int(channel.ledger[peer][0]), awaited=int(channel.ledger[peer][1]))
+            send(channel, peer, words)
+
+        def settled() -> bool:
+            collect(channel)
+            for peer in sorted(late):
+                mail = channel.mail[peer]
+                if mail:
+                    its = mail.popleft()
+                    if problem := differs(told[peer], its, peer, channel.rank):
+                        raise DisagreementError(f"rank {channel.rank}: {name}: {problem}")
+                    late.discard(peer)
+                    self._hear(peer, its, told[peer])
+            return not late and not self._silent()
+
+        def look() -> None:
+            where = f"{name}, its first use"
+            channel.listen(where)
+            for peer in late:
+                end = channel.ended(peer)
+                if end is not None and end[2] <= channel.duplicate.heard[peer]:
+                    channel.raise_ended(peer, where)
+
+        Waiting(
+            timeout, lambda: f"rank {channel.rank} waits for {ranks([*late] or self._silent())}: {name}, its first use"
+        ).until(settled, look)
+
+    def words(self, peers: Sequence[int]) -> dict[int, Words]:
+        """The words for peers that this rank agrees with."""
+        return {
+            peer: self._kind(peer)
+            | {
+                "fills": self._fills,
+                "orders": self.agreements[peer].ours,
+                "tag": self._channel.tag(peer),
+                "memory": offer(self._longest(peer))
+                if self._shares(peer, self._sends) and peer not in self._channel.far
+                else None,
+            }
+            for peer in peers
+        }
+
+    def _hear(self, peer: int, words: Words, told: Words) -> None:
+        """A peer agrees, and hears whether this rank reads its memory."""
+        rows = None
+        if (memory := words["memory"]) is not None:
+            if memory["machine"] != machine():
+                self._channel.far.add(peer)
+            if self._shares(peer, self._receives):
+                rows = opened(memory, self._longest(peer))
+            send(self._channel, peer, {"token": memory["token"], "taken": rows is not None})
+        its = self.agreements[peer]
+        its.lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
+        its.heard, its.to, its.its, its.made = told["tag"], words["tag"], words["orders"], True
+
+    def _silent(self) -> list[int]:
+        """The peers that agree, and have not said yet whether they read this rank's memory."""
+        return [peer for peer, its in self.agreements.items() if its.made and its.lane is not None and not its.lane.known()]
+
+    def facts(self) -> list[Words]:
+        return [facts_of(bound, rule(its)) for bound, its in zip(self._binding.bounds, self._binding.sources, strict=True)]
+
+    def elsewhere(self, peer: int, its: Words) -> str:
+        """Where a peer is that shakes hands instead of an exchange."""
+        problem = fields_differ(self.facts(), its["fields"], self._channel.rank, peer)
+        anew = (
+            f"the fields are the same: rank {peer} has made that plan anew, and rank {self._channel.rank} has used its own before"
+        )
+        return f"rank {peer} is at its {its['plan']}, whose first use it is; {problem or anew}"
+
+    def late(self) -> list[int]:
+        """The peers whose values are awaited by an exchange that another plan has begun, and given up."""
+        busy = [(peer, its) for peer, its in self.agreements.items() if its.lane is not None and not its.lane.idle()]
+        return [peer for peer, its in busy if not its.all_come(peer)]
+
+    def lanes(self) -> tuple[dict[int, Turns], dict[int, Turns], list[Any]]:
+        """By peer the memory that values are packed into, and that they are unpacked from, when its counter is one ahead; all counters."""
+        found = [(peer, its.lane) for peer, its in self.agreements.items() if its.lane is not None]
+        packed = {peer: (lane.out, lane.turns) for peer, lane in found if lane.out is not None}
+        unpacked = {peer: (lane.come[::-1], lane.turns) for peer, lane in found if lane.come is not None}
+        return packed, unpacked, [lane.turns for _, lane in found]
+
+    def _shares(self, peer: int, ends: Mapping[int, Message]) -> bool:
+        """Whether these messages may lie in memory that both have: not those that need no packing, nor where only one of the two sends."""
+        return self._shares_any and peer in self._sends and peer in self._receives and inside(ends[peer]) is None
+
+    def _longest(self, peer: int) -> int:
+        """The longer of the two messages: an adjoint sends what the plan receives."""
+        return max(self._sends[peer].nbytes, self._receives[peer].nbytes)
+
+    def _kind(self, peer: int) -> Words:
+        """The messages between this rank and a peer: both ends say the same."""
+        there, here = self._sends.get(peer), self._receives.get(peer)
+        return {
+            "fields": self.facts(),
+            "sends": [there.nbytes if there else 0, chunks_of(there)],
+            "receives": [here.nbytes if here else 0, chunks_of(here)],
+            "debug": self._debug,
+        }
+
+    def _agreement(self, peer: int, kept: bool) -> Agreement:
+        fresh = Agreement(self._binding.orders)
+        if not kept:
+            return fresh
+        kind = blake2b(repr(self._kind(peer)).encode(), digest_size=16).digest()
+        found: Agreement = self._channel.agreements.setdefault((peer, kind), fresh)
+        return found
 
 
 def chunks_of(message: Message | None) -> str:
-    """Which points of which fields a message has, as both ends see them."""
+    """A digest of the points of the fields in a message, as both ends see them."""
     digest = blake2b(digest_size=8)
     for chunk in message.chunks if message else ():
         digest.update(repr((chunk.field, tuple(chunk.link), chunk.nbytes)).encode())
@@ -30,7 +217,7 @@ def chunks_of(message: Message | None) -> str:
 
 
 def facts_of(bound: Bound, rule: str) -> Words:
-    """What all ranks must say of a field."""
+    """The facts of a field that all ranks must say alike."""
     return {
         "rule": rule,
         "dtype": dtype_name(bound.dtype),
@@ -46,99 +233,35 @@ def rule(sources: Sources) -> str:
     return f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields {list(sources.fields)}"
 
 
-def shake(
-    hub: Hub,
-    name: str,
-    timeout: float | None,
-    words: Mapping[int, Words],
-    agree: Callable[[int, Words, Words], None],
-    left_out: Callable[[], Words | None],
-) -> None:
-    """Tell each rank its words and hear what each says: that, and what it was told, go to `agree` as they come.
-
-    DisagreementError at the first that says something else, and where one has raised: it will not answer. While others are awaited, so may
-    one that has answered: `left_out` says what it has raised then.
-    """
-    late, telling = set(words), Telling(hub, f"{name}, its first use")
-    began = {peer: hub.epochs[peer] for peer in words}  # a tag is told in one epoch alone: with the next all is said anew
-    wrong: list[tuple[str, list[int] | None]] = []
-
-    def settled() -> bool:
-        collect(hub)
-        for peer in sorted(late):
-            if peer not in hub.unanswered:  # else one that was given up: the answer to it comes first
-                sent, awaited = hub.ledger[peer].tolist()
-                hub.unanswered[peer] = dict(words[peer], plan=name, sent=sent, awaited=awaited)
-                send(hub, peer, hub.unanswered[peer])
-            if (its := head(hub, peer)) is None:
-                continue
-            told = hub.unanswered[peer]
-            problem = differs(told, its, peer, hub.rank)
-            if not problem and any(told[what] != words[peer][what] for what in ALIKE):
-                problem = f"rank {peer} has agreed to {told['plan']} of this rank, which was given up"
-            if problem:
-                wrong.append((f"rank {hub.rank}: {name}: {problem}", None))
-                return True
-            hub.mail[peer].popleft()
-            del hub.unanswered[peer]
-            late.discard(peer)
-            agree(peer, its, told)
-        notes = [heard(hub, peer) for peer in late]
-        if late:
-            notes.append(left_out())
-        wrong.extend((note["raised"], note["origin"]) for note in notes if note)
-        return bool(wrong) or not late or any(hub.epochs[peer] != began[peer] for peer in late)
-
-    def look() -> None:
-        if (by := telling.cycle()) is not None:
-            wrong.append((not_made(hub, by, f"waits for {ranks([*late])} in {telling.where}"), None))
-        for peer in sorted(late):
-            if peer in hub.unanswered and (tag := hub.unanswered[peer]["tag"]) is not None:
-                telling.tell(peer, partial(dict, first=tag.number))
-
-    post(hub)
-    try:
-        Waiting(timeout, lambda: f"rank {hub.rank} waits for {ranks([*late])}: {telling.where}").until(settled, look)
-    except (TimeoutError, KeyboardInterrupt):
-        unsay(hub)
-        raise
-    for raised, origin in wrong:
-        tell(hub, raised, origin)
-        raise DisagreementError(f"rank {hub.rank}: {name}: {raised}" if origin else raised)
-
-
 def differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
-    """What two ranks say differently, in words of this rank; None where they agree."""
-    problem = _differs(ours, theirs, peer, rank)
+    """The difference between the words of two ranks; None where they agree."""
+    problem = _difference(ours, theirs, peer, rank)
     return problem and f"{problem}; rank {peer} is at its {theirs['plan']}"
 
 
 def fields_differ(ours: list[Words], theirs: list[Words], rank: int, peer: int) -> str | None:
-    """What two ranks say differently of the fields of a plan."""
+    """The difference between the fields of two ranks' plans."""
     if len(ours) != len(theirs):
         return f"fields: there are {len(ours)} on rank {rank} and {len(theirs)} on rank {peer}"
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        for what in a:
-            if a[what] != b[what]:
-                return f"fields[{i}]: its {what} is {a[what]} on rank {rank} and {b[what]} on rank {peer}"
+        for fact in a:
+            if a[fact] != b[fact]:
+                return f"fields[{i}]: its {fact} is {a[fact]} on rank {rank} and {b[fact]} on rank {peer}"
     return None
 
 
-def _differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
-    if (
-        short := ours["short"] or theirs["short"]
-    ):  # of tags: said here, where each hears as well which of them the other has let go of
-        return str(short)
+def _difference(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
     if ours["debug"] != theirs["debug"]:
-        return f"GRIDBUF_DEBUG is {'' if ours['debug'] else 'not '}set on rank {rank}, on rank {peer} it is{'' if theirs['debug'] else ' not'}"
+        here, there = "" if ours["debug"] else "not ", "" if theirs["debug"] else " not"
+        return f"GRIDBUF_DEBUG is {here}set on rank {rank}, on rank {peer} it is{there}"
     for a, b, first, second in ((ours, theirs, rank, peer), (theirs, ours, peer, rank)):
         if a["sent"] != b["awaited"]:
             return f"rank {first} has made {a['sent']} exchanges with values for rank {second}, which has begun {b['awaited']}; one of them left some out"
     if problem := fields_differ(ours["fields"], theirs["fields"], rank, peer):
         return problem
-    for what, other in (("sends", "receives"), ("receives", "sends")):
-        if ours[what] != theirs[other]:
-            if ours["what"] != theirs["what"]:
-                return f"rank {rank} fills {ours['what']}, rank {peer} {theirs['what']}"
-            return f"what this rank {what} is not what rank {peer} {other}: {ours[what]} and {theirs[other]} (bytes, points)"
+    for side, other in (("sends", "receives"), ("receives", "sends")):
+        if ours[side] != theirs[other]:
+            if ours["fills"] != theirs["fills"]:
+                return f"rank {rank} fills {ours['fills']}, rank {peer} {theirs['fills']}"
+            return f"what this rank {side} is not what rank {peer} {other}: {ours[side]} and {theirs[other]} (bytes, points)"
     return None

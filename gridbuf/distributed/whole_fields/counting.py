@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from gridbuf.distributed.alone import Integers
 from gridbuf.distributed.arguments import some_fields
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.whole_fields.checksums import header, of_block
 from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, names_of, subjects_of, summed
@@ -39,13 +38,13 @@ def points(ground: Ground, one: Subject, order: Sequence[str]) -> Iterator[tuple
 
 
 def counted(
-    everyone: Any,
+    ranks: Any,
     ground: Ground,
     call: str,
     given: Sequence[Any],
     count: Callable[[Sequence[Subject]], list[NDArray[np.int64]]],
     needed: bool = False,
-) -> Steps[tuple[list[Subject], list[NDArray[np.int64]], Any]]:
+) -> tuple[list[Subject], list[NDArray[np.int64]], Any]:
     """Integers that each rank counts of its points, added up.
 
     Parameters
@@ -62,21 +61,18 @@ def counted(
         mine = subjects_of(ground, given, names)
         return mine, count(mine) if mine else []
 
-    prepared, error = attempt(prepare)
-    mine, values = prepared or ([], [])
+    mine, values = prepare()
     flat: Integers = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
-    subjects, tale, agreed = yield from agreed_subjects(
-        everyone, ground, call, {}, ground.first, mine, names, None, error, flat[: everyone.room], needed
-    )
+    subjects, tale, agreed = agreed_subjects(ranks, ground, call, {}, ground.first, mine, names, None, flat[: ranks.room], needed)
     if not mine:
         values = count([one._replace(domains=[]) for one in subjects])
         flat = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
-    found = yield from summed(everyone, flat, agreed)
+    found = summed(ranks, flat, agreed)
     ends = np.cumsum([len(each) for each in values])[:-1]
     return subjects, np.split(found.copy().view(np.int64), ends), tale
 
 
-def summing(everyone: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]) -> Steps[list[Any]]:
+def summing(ranks: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]) -> list[Any]:
     """Exact sums of fields."""
 
     def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
@@ -88,7 +84,7 @@ def summing(everyone: Any, ground: Ground, call: str, given: Sequence[Any], fini
             found.append(total.values)
         return found
 
-    subjects, values, _ = yield from counted(everyone, ground, call, given, count)
+    subjects, values, _ = counted(ranks, ground, call, given, count)
     return [finish(Total(one.dtype, each)) for one, each in zip(subjects, values, strict=True)]
 
 
@@ -100,7 +96,7 @@ def product_of(subjects: Sequence[Subject], norm: bool) -> Total:
     return Total(kinds[0] if kinds[0].kind == "c" else kinds[1] if kinds[1].kind not in "biu" else kinds[0])
 
 
-def multiplying(everyone: Any, ground: Ground, call: str, given: Sequence[Any], norm: bool) -> Steps[Total]:
+def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], norm: bool) -> Total:
     """The exact sum of products of two fields, or of the squares of one."""
 
     def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
@@ -117,7 +113,7 @@ def multiplying(everyone: Any, ground: Ground, call: str, given: Sequence[Any], 
                     total.add_product(x, y)
         return [total.values]
 
-    subjects, (values,), _ = yield from counted(everyone, ground, call, given, count)
+    subjects, (values,), _ = counted(ranks, ground, call, given, count)
     total = product_of(subjects, norm)
     total.values = values.copy()
     return total
@@ -134,7 +130,7 @@ def alike(a: Subject, b: Subject) -> None:
             raise ValueError(f"{b.name}: its {what} are {theirs}, those of {a.name} {ours}")
 
 
-def checking(everyone: Any, ground: Ground, given: Any) -> Steps[int]:
+def checking(ranks: Any, ground: Ground, given: Any) -> int:
     """A number of a field's values and places."""
 
     def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
@@ -144,11 +140,11 @@ def checking(everyone: Any, ground: Ground, given: Any) -> Steps[int]:
             total += of_block(domain, one.geometry.axes, block, head, [part], ground.dims)
         return [np.array([total % 2**64], np.uint64).view(np.int64)]
 
-    _, ((found,),), _ = yield from counted(everyone, ground, "checksum", [given], count)
+    _, ((found,),), _ = counted(ranks, ground, "checksum", [given], count)
     return int(found) % 2**64
 
 
-def truths(everyone: Any, ground: Ground, call: str, given: Any) -> Steps[tuple[int, int]]:
+def truths(ranks: Any, ground: Ground, call: str, given: Any) -> tuple[int, int]:
     """How many points are true, and how many there are."""
 
     def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
@@ -158,5 +154,5 @@ def truths(everyone: Any, ground: Ground, call: str, given: Any) -> Steps[tuple[
             found += np.array([np.count_nonzero(array), array.size])
         return [found]
 
-    _, ((true, all_of_them),), _ = yield from counted(everyone, ground, call, [given], count)
+    _, ((true, all_of_them),), _ = counted(ranks, ground, call, [given], count)
     return int(true), int(all_of_them)

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.whole_fields.counting import counted, points
 from gridbuf.distributed.whole_fields.ground import Ground
 from gridbuf.distributed.whole_fields.subjects import Subject
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-FAILED = -1  # of numbers of points, which are not negative: a rank that has an error
 
 
 def check_order(one: Subject) -> None:
@@ -53,7 +51,7 @@ def extreme_of(array: NDArray[Any], least: bool) -> Any:
     return found
 
 
-def extreme(everyone: Any, ground: Ground, call: str, given: Any, least: bool, where: bool) -> Steps[Any]:
+def extreme(ranks: Any, ground: Ground, call: str, given: Any, least: bool, where: bool) -> Any:
     """The steps of `Grid.min`, `max`, `argmin` and `argmax`."""
     keys: list[int] = []
 
@@ -67,21 +65,17 @@ def extreme(everyone: Any, ground: Ground, call: str, given: Any, least: bool, w
                 keys.append(key_of(extreme_of(array, least), least))
         return [np.array([size])]
 
-    (one,), ((size,),), tale = yield from counted(everyone, ground, call, [given], count, where)
+    (one,), ((size,),), tale = counted(ranks, ground, call, [given], count, where)
     if not size:
         raise ValueError(f"{call}: the field has no points")
     mine = (min if least else max)(keys, default=HIGHEST if least else LOWEST)
-    (key,) = yield from everyone.reduce(np.array([mine], np.int64), "min" if least else "max")
+    (key,) = ranks.reduce(np.array([mine], np.int64), "min" if least else "max")
     if not where:
         return value_of(int(key), one.dtype, least)
     dims = tuple(tale["dims"][0] if tale else one.dims)
     extents = extents_of(ground, one, dims)
-    lowest, error = attempt(
-        lambda: min(numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST)
-    )
-    (number,) = yield from everyone.reduce(np.array([FAILED if lowest is None else lowest], np.int64), "min")
-    if number == FAILED:
-        yield from everyone.agree(call, {}, error=error)
+    lowest = min(numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST)
+    (number,) = ranks.reduce(np.array([lowest], np.int64), "min")
     index = tuple(int(i) for i in np.unravel_index(int(number), (len(ground.tiles), *extents)))
     return index if len(ground.tiles) > 1 else index[1:]
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.geometry.blocks import Index
 from gridbuf.distributed.geometry.cuts import Cuts
@@ -24,7 +23,7 @@ from gridbuf.distributed.whole_fields.ground import (
     way_of,
 )
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back
-from gridbuf.distributed.whole_fields.transfers import Transfer, transferred
+from gridbuf.distributed.whole_fields.transfers import Transfer
 
 
 def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
@@ -55,7 +54,7 @@ def make(ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, A
     return found
 
 
-def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: Any, keywords: Mapping[str, Any]) -> Steps[Any]:
+def gathering(ranks: Any, ground: Ground, given: Any, root: Any, fill_value: Any, keywords: Mapping[str, Any]) -> Any:
     """The steps of `Grid.gather`."""
     (item,) = items_of((given,))
     sources = sources_of([item], ground.builder)
@@ -68,15 +67,12 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
             check_rule(ground, item, mine, sources)
         return where, mine, [make(ground, one, fill_value, keywords) for one in mine if where == ground.rank]
 
-    prepared, error = attempt(prepare)
-    where, mine, made = prepared or (0, [], [])
+    where, mine, made = prepare()
     speaker = ground.speaker(where)
     orders = [order_of(its[0].dims, its[0].strides) for its in made] or [one.dims for one in mine]
     orders = orders[:1] * len(orders)  # two that stand for each other where axes turn travel in one order
     said = {"root": where, "rule": f"{item.kind}, sign {item.sign}"}
-    subjects, tale, _ = yield from agreed_subjects(
-        everyone, ground, "gather", said, speaker, mine, names, {"orders": orders}, error
-    )
+    subjects, tale, _ = agreed_subjects(ranks, ground, "gather", said, speaker, mine, names, {"orders": orders})
 
     def begin() -> tuple[list[list[_core.Field]], Transfer]:
         new = where == ground.rank and not ground.blocks  # the root did not know what to make
@@ -102,9 +98,8 @@ def gathering(everyone: Any, ground: Ground, given: Any, root: Any, fill_value: 
         ]
         return filled, Transfer(ways, have, want or [{}] * len(ways)).pack()
 
-    made, error = yield from transferred(everyone, "gather", said, begin)
-    if error is not None:
-        raise error
+    made, transfer = begin()
+    transfer.run(ranks)
     if where != ground.rank:
         return None
     found = [its[0] if len(its) == 1 else its for its in made]
@@ -136,7 +131,7 @@ def read_whole(array: Any, ground: Ground, one: Subject) -> list[Any]:
     return found
 
 
-def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any) -> Steps[None]:
+def scattering(ranks: Any, ground: Ground, array: Any, given: Any, root: Any) -> None:
     """The steps of `Grid.scatter`."""
 
     def prepare() -> tuple[int, list[Subject], list[Any]]:
@@ -147,15 +142,12 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
                 raise ValueError("field: it is read-only, and would be written")
         return where, mine, read_whole(array, ground, mine[0]) if mine and where == ground.rank else []
 
-    prepared, error = attempt(prepare)
-    where, mine, tiles = prepared or (0, [], [])
+    where, mine, tiles = prepare()
     tell = {"orders": [one.order for one in mine]}
-    subjects, tale, _ = yield from agreed_subjects(
-        everyone, ground, "scatter", {"root": where}, ground.speaker(where), mine, ["field"], tell, error
-    )
+    subjects, tale, _ = agreed_subjects(ranks, ground, "scatter", {"root": where}, ground.speaker(where), mine, ["field"], tell)
     one, order = subjects[0], tale["orders"][0]
 
-    def begin() -> tuple[None, Transfer]:
+    def begin() -> Transfer:
         new = where == ground.rank and not ground.blocks  # the root did not know what to expect
         whole = read_whole(array, ground, one) if new else tiles
         check_apart(("field", one.domains), ("the array", whole))
@@ -173,9 +165,7 @@ def scattering(everyone: Any, ground: Ground, array: Any, given: Any, root: Any)
         )
         axes = [one.dims.index(dim) for dim in order]
         have = {t: its.transpose(axes) for t, its in enumerate(whole)}
-        return None, Transfer([way], [have], [ground.arrays(one, order)]).pack()
+        return Transfer([way], [have], [ground.arrays(one, order)]).pack()
 
-    _, error = yield from transferred(everyone, "scatter", {"root": where}, begin)
-    if error is not None:
-        raise error
+    begin().run(ranks)
     bring_back(one)

@@ -7,7 +7,6 @@ import numpy as np
 
 from gridbuf.bounded_cache import BoundedCache
 from gridbuf.distributed.alone import Agreed, Integers, Topic
-from gridbuf.distributed.calls import Steps
 from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
 from gridbuf.distributed.geometry.cuts import Cuts
@@ -101,7 +100,7 @@ def check_rule(ground: Ground, item: Item, mine: Sequence[Subject], sources: Seq
 
 
 def agreed_subjects(
-    everyone: Any,
+    ranks: Any,
     ground: Ground,
     call: str,
     said: Mapping[str, Any],
@@ -109,11 +108,10 @@ def agreed_subjects(
     mine: Sequence[Subject],
     names: Sequence[str],
     tell: Mapping[str, Any] | None = None,
-    error: Exception | None = None,
     values: Integers | None = None,
     needed: bool = True,
     also: Sequence[Topic] = (),
-) -> Steps[tuple[list[Subject], Any, Agreed]]:
+) -> tuple[list[Subject], Any, Agreed]:
     """Agree about the fields of a call.
 
     Returns
@@ -122,10 +120,10 @@ def agreed_subjects(
         The fields, also on a rank that has no blocks; what the speaker tells, of the dims of each field besides what was given; and all
         that was agreed.
     """
-    facts = {one.name: one.facts() for one in mine} if ground.blocks and error is None else None
+    facts = {one.name: one.facts() for one in mine} if ground.blocks else None
     tale = {"dims": [one.dims for one in mine], **(tell or {})}
     topic = Topic(facts, speaker == ground.rank, tale)
-    agreed = yield from everyone.agree(call, {"fields": len(names), **said}, [topic, *also], values, error, needed)
+    agreed = ranks.agree(call, {"fields": len(names), **said}, [topic, *also], values, needed)
     if not agreed.known[0]:
         raise ValueError(f"{call}: nobody has a block of this grid")
     heard, tale = agreed.topics[0]
@@ -134,12 +132,12 @@ def agreed_subjects(
     return [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)], tale, agreed
 
 
-def summed(everyone: Any, values: Integers, agreed: Agreed) -> Steps[Integers]:
+def summed(ranks: Any, values: Integers, agreed: Agreed) -> Integers:
     """Integers of all ranks added up: those for which an agreement has room have been, and the rest is now."""
     found = agreed.values[: len(values)]
-    if len(values) <= everyone.room:
+    if len(values) <= ranks.room:
         return found
-    rest = yield from everyone.reduce(values[everyone.room :], "sum")
+    rest = ranks.reduce(values[ranks.room :], "sum")
     return np.concatenate((found, rest))
 
 

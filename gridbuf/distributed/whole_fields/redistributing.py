@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gridbuf.distributed.alone import Topic
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.cuts import Cuts
@@ -13,7 +12,7 @@ from gridbuf.distributed.plans.aliasing import check_apart
 from gridbuf.distributed.plans.planning import plain
 from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, way_of
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back, subject
-from gridbuf.distributed.whole_fields.transfers import Transfer, transferred
+from gridbuf.distributed.whole_fields.transfers import Transfer
 
 
 class Elsewhere(NamedTuple):
@@ -45,7 +44,7 @@ def heard(facts: Mapping[str, Any]) -> Decomposition:
     return Decomposition(cuts, facts["size"], facts["owners"])
 
 
-def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any) -> Steps[Any]:
+def redistributing(ranks: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any) -> Any:
     """The steps of `Grid.redistribute`."""
 
     def prepare() -> tuple[Elsewhere | None, list[Subject]]:
@@ -57,24 +56,21 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
         mine = subject(given, ground.blocks, ground.dims, "field")
         return there, [mine] if mine else []
 
-    prepared, error = attempt(prepare)
-    there, mine = prepared or (None, [])
+    there, mine = prepare()
     topic = Topic(there.facts() if there else None, there is not None and there.ground.rank == 0)
     tell = {"orders": [one.order for one in mine]}
-    subjects, tale, agreed = yield from agreed_subjects(
-        everyone, ground, "redistribute", {}, ground.first, mine, ["field"], tell, error, also=[topic]
-    )
+    subjects, tale, agreed = agreed_subjects(ranks, ground, "redistribute", {}, ground.first, mine, ["field"], tell, also=[topic])
     facts = agreed.topics[1][0]
     if facts is None:
         raise ValueError("other: None on every rank; where a rank is in the other grid's communicator it is that grid")
     (one,), order, decomposition = subjects, tale["orders"][0], heard(facts)
 
-    ranks = facts["ranks"]
+    theirs = facts["ranks"]
     blocks: tuple[Block, ...] = there.ground.blocks if there else ()
 
     def target_rank(number: int) -> int | None:
         rank = decomposition.rank_of(number)
-        return rank if ranks is None or rank is None else int(ranks[rank])
+        return rank if theirs is None or rank is None else int(theirs[rank])
 
     def begin() -> tuple[tuple[Any, Subject | None], Transfer]:
         made, its = allocate(there, one, out)
@@ -92,9 +88,8 @@ def redistributing(everyone: Any, ground: Ground, given: Any, other: Callable[[]
         want = {block.number: array_of(f, order) for block, f in zip(blocks, its.domains if its else (), strict=True)}
         return (made, its), Transfer([way], [ground.arrays(one, order)], [want]).pack()
 
-    (made, its), error = yield from transferred(everyone, "redistribute", {}, begin)
-    if error is not None:
-        raise error
+    (made, its), transfer = begin()
+    transfer.run(ranks)
     if its is not None:
         bring_back(its)
     return made

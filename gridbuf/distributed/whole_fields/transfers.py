@@ -4,15 +4,13 @@ Nothing is planned to be repeated. A message is packed and sent whole, and unpac
 one copy of what it has, and of what it gets the longest message.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.alone import Said
-from gridbuf.distributed.calls import Steps, attempt
 from gridbuf.distributed.geometry.blocks import Index
 from gridbuf.distributed.geometry.linking import Link
 from gridbuf.distributed.geometry.schedule import Schedule
@@ -20,7 +18,6 @@ from gridbuf.distributed.plans.binding import SIGN, Entry, Sources, aligned
 from gridbuf.strides import packed
 
 Arrays = Mapping[int, NDArray[Any]]  # by block: its points without halo, axes in the order of the message
-T = TypeVar("T")
 
 
 class Way(NamedTuple):
@@ -65,7 +62,7 @@ class Transfer:
         return tuple(shape)
 
     def pack(self) -> "Transfer":
-        """Make the messages, and room for the longest that comes, before the ranks agree that they send them: what fails here is told."""
+        """Make the messages, and room for the longest that comes."""
         for peer in sorted({peer for way in self._ways for peer in way.links.sends}):
             buffer = self._pack(peer)
             if buffer is not None:
@@ -74,20 +71,10 @@ class Transfer:
             self._room = _core.empty((max(self.incoming.values()),), "uint8")
         return self
 
-    def steps(self, everyone: Any) -> Steps[Exception | None]:
-        """Send, copy within the rank, and unpack what comes. What fails here is returned when all messages have come and gone: nobody waits for them."""
-        wrong: list[Exception] = []
-
-        def keep(do: Callable[[], None]) -> None:
-            _, error = attempt(do)
-            if error is not None:
-                wrong.append(error)
-
-        keep(self._copy)
-        yield from everyone.move(
-            self._outgoing, self.incoming, self._room, lambda peer, message: keep(lambda: self._unpack(peer, message))
-        )
-        return wrong[0] if wrong else None
+    def run(self, ranks: Any) -> None:
+        """Copy within the rank, send, and unpack the messages that come."""
+        self._copy()
+        ranks.move(self._outgoing, self.incoming, self._room, self._unpack)
 
     def _pack(self, peer: int) -> Any:
         nbytes = sum(self._nbytes(way, way.links.sends.get(peer, ())) for way in self._ways)
@@ -144,17 +131,6 @@ class Transfer:
             at += i * array.strides[place]
             strides[way.places[link.axes[d]]] = link.signs[d] * array.strides[place]
         return array, at, tuple(strides), SIGN if sign < 0 else 0
-
-
-def transferred(
-    everyone: Any, call: str, said: Said, prepare: Callable[[], tuple[T, Transfer]]
-) -> Steps[tuple[T, Exception | None]]:
-    """Prepare a transfer, and make it once all ranks have: what else was prepared, and what failed on the way."""
-    prepared, error = attempt(prepare)
-    yield from everyone.agree(call, said, error=error)
-    assert prepared is not None
-    mine, transfer = prepared
-    return mine, (yield from transfer.steps(everyone))
 
 
 class Slots:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 
+import pair
 from mpi4py import MPI
 from pair import check, grid, me, other, perform, refused_in_a_child, works
 
@@ -40,6 +41,7 @@ def threads() -> None:
     else:
         assert len(errors) == 1 and errors[0].startswith("RuntimeError: MPI was initialized for one thread"), errors
         assert "'another' is another" in errors[0]
+        pair.grid = pair.made()
     works()
 
 

@@ -9,11 +9,10 @@ import numpy as np
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.ranks import crossing, hub, sharing
+from gridbuf.distributed.ranks import revoke, shared_memory
 
-sharing.LEAST = int(os.environ.get("SHARED_FROM", sharing.LEAST))  # bytes: the messages of tests are short
-crossing.FIRST = float(os.environ.get("TOLD_AFTER", crossing.FIRST))  # seconds: ranks wait for each other a hundred times
-hub.FEW = int(os.environ.get("FEW", hub.FEW))  # ranks that tell all others: tests have few
+shared_memory.LEAST = int(os.environ.get("SHARED_FROM", shared_memory.LEAST))  # bytes: the messages of tests are short
+revoke.FEW = int(os.environ.get("FEW", revoke.FEW))  # ranks that tell all others: tests have few
 me = MPI.COMM_WORLD.rank
 
 
@@ -45,12 +44,12 @@ def raises(kind: type[BaseException], *words: str) -> Iterator[list[BaseExceptio
         yield caught
     except kind as error:
         caught.append(error)
-        for word in words:
+        for word in filter(None, words):
             assert word in str(error), (me, word, str(error))
     else:
         raise AssertionError(f"rank {me}: no {kind.__name__}")
 
 
 def raises_on(rank: int, kind: type[BaseException], *words: str) -> AbstractContextManager[Any]:
-    """On that rank its own error, with these words; on all others DisagreementError that tells it."""
-    return raises(kind, *words) if me == rank else raises(gbd.DisagreementError, f"rank {rank}: {kind.__name__}", *words)
+    """On that rank its own error, with these words; on all others RevokedError that tells it."""
+    return raises(kind, *words) if me == rank else raises(gbd.RevokedError, f"rank {rank}: {kind.__name__}", *words)

@@ -10,8 +10,8 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed.ranks import left
-from gridbuf.distributed.ranks.hub import hub_of
+from gridbuf.distributed.ranks import pending_requests
+from gridbuf.distributed.ranks.attributes import communicator_of
 
 world = MPI.COMM_WORLD
 COUNT = 20
@@ -21,7 +21,7 @@ def by_cartesian_communicator(i: int) -> tuple[Any, Any]:
     comm = world.Create_cart([world.size], periods=[True])
     field = gb.Field.zeros((10,), dims="I", halo=(1,))
     gbm.exchange_halos(comm, field, dims="I")
-    transport = hub_of(comm).exchanges.plan([field], ("I",)).transport
+    transport = communicator_of(comm).exchanges.plan([field], ("I",)).transport
     return comm, lambda: transport.wait(transport.start([field]), None)
 
 
@@ -41,13 +41,13 @@ def by_grid(i: int) -> tuple[Any, Any]:
 
 def main() -> None:
     for make in (by_cartesian_communicator, by_grid):
-        hubs = []
+        communicators = []
         for i in range(COUNT):
             comm, use = make(i)
-            hub = hub_of(comm)
-            hubs.append(weakref.ref(hub))
-            duplicate = hub.comm
-            del hub
+            its = communicator_of(comm)
+            communicators.append(weakref.ref(its))
+            duplicate = its.comm
+            del its
             if i % 3 == 1:
                 use = None
             comm.Free()
@@ -56,12 +56,12 @@ def main() -> None:
                 use()
             del comm, duplicate, use
         gc.collect()
-        assert not [hub for hub in hubs if hub() is not None], make.__name__
+        assert not [its for its in communicators if its() is not None], make.__name__
         world.Barrier()
     grid = gbd.grid((8,), "I", periodic="I", halo=1, comm=world)
     for _ in range(100):
         grid.exchange(grid.ones())  # whose calls free what others left
-    assert not left.left, left.left
+    assert not pending_requests.left, pending_requests.left
     if me == 0:
         print("lifetimes", world.size)
 

@@ -1,257 +1,119 @@
-"""Run by some processes: exchanges of several plans at once, drawn from a seed, in which ranks raise, come late, give up and drop.
+"""Run by some processes: exchanges and calls drawn at random, of which one rank or another fails now and then; no value is wrong, nothing hangs.
 
-Nobody waits for long, each rank raises once for each exchange that somebody has left out, all others have the right values, and no request is left.
+storm.py SEED ROUNDS
 """
 
-import gc
 import random
 import sys
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
-from common import me
+import numpy as np
+from common import listed, me
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.ranks import left
 
 world = MPI.COMM_WORLD
 n = world.size
-DTYPES = ("f8", "f4", "i8", "i4", "i2", "u8", "u4", "u2")
-RAISED = (gbd.DisagreementError, TypeError, ValueError)
+seed, rounds = int(sys.argv[1]), int(sys.argv[2])
+same = random.Random(seed)  # draws alike on all ranks
 
 
-class Counting(MPI.Intracomm):
-    """A communicator that keeps what it makes."""
-
-    made: ClassVar[list[Any]] = []
-
-    def Send_init(self, *args: Any) -> Any:
-        self.made.append(super().Send_init(*args))
-        return self.made[-1]
-
-    def Recv_init(self, *args: Any) -> Any:
-        self.made.append(super().Recv_init(*args))
-        return self.made[-1]
+class Injected(Exception):
+    """The error of a rank that fails."""
 
 
-class Exchange:
-    """A plan and its field, whose halo shows from whom it came, and when."""
-
-    def __init__(self, grid: gbd.Grid, dtype: str, who: Any) -> None:
-        self.grid, self.dtype, self.who, self.value = grid, dtype, who, 0
-        self.leave()
-        self.renew()
-
-    def renew(self) -> None:
-        self.plan = self.grid.plan(self.field)
-
-    def fill(self, value: int) -> None:
-        self.value = value
-        self.field[...] = value + me
-
-    def start(self, wrong: bool, hasty: bool = False) -> None:
-        """In a hurry what it waits for at first has not begun, and is asked for again."""
-        transport = self.plan._transport
-        before, transport.timeout = transport.timeout, 0.002 if hasty else transport.timeout
-        try:
-            while self.handle is None:
-                with suppress(TimeoutError):
-                    self.handle = self.plan.start(3 if wrong else self.field)
-        finally:
-            transport.timeout = before
-
-    def end(self, how: str) -> None:
-        handle, self.handle = self.handle, None
-        if how == "drop":
-            self.leave()
-            return
-        if how == "test":
-            while not handle.test():
-                pass
-        elif how != "wait":  # hasty, or to be given up
-            try:
-                handle.wait(0.001)
-            except TimeoutError:
-                if how == "give up":
-                    self.leave()
-                    return
-                handle.wait()
-        else:
-            handle.wait()
-        self.check()
-
-    def leave(self) -> None:
-        """What is under way goes on with the field's memory."""
-        self.handle: Any = None
-        self.field = self.grid.zeros(dtype=self.dtype)
-
-    def check(self) -> None:
-        assert (self.field.numpy() == self.value + self.who).all(), (me, self.dtype, self.value, self.field.numpy())
-
-
-def ring() -> gbd.Grid:
-    return gbd.grid((2 * n, 700), comm=world.Dup(), periodic="I", halo=((1, 1), (0, 0)), blocks=(n, 1), timeout=200)
-
-
-def square() -> gbd.Grid:
-    """Four ranks, each a neighbour of all others."""
-    return gbd.grid((4, 1400), comm=world.Dup(), periodic="IJ", halo=1, blocks=(2, 2), timeout=200)
+def value(i: Any, k: int) -> Any:
+    return 1000.0 * k + i
 
 
 class Storm:
-    """Rounds on one grid."""
+    """A ring of points, and what is done with it."""
 
-    def __init__(self, grid: gbd.Grid, seed: int) -> None:
-        self.grid, self.seed, self.round = grid, seed, 0
-        self.hub = grid._engine.hub
-        self.hub.comm = Counting(self.hub.comm)
-        who = grid.full(float(me))
-        grid.exchange(who)
-        self.who = who.numpy().astype(int)
-        self.exchanges = [Exchange(grid, dtype, self.who) for dtype in DTYPES]
+    def __init__(self) -> None:
+        self.blocks = same.choice([n, 2 * n, 1])
+        self.periodic = same.choice(["I", ""])
+        self.halo = same.choice([(1, 1), (2, 1), (0, 2), (3, 0)])
+        self.size = 4 * max(self.blocks, 1) + same.randrange(3)
+        self.grid = gbd.grid(
+            (self.size,), "I", blocks=(self.blocks,), periodic=self.periodic, halo=(self.halo,), comm=world, timeout=200
+        )
+        self.fields = [listed(self.grid.zeros(dtype=t)) for t in same.sample(["f8", "f4", "i8", "i4"], 3)]
+        self.plans = [self.grid.plan(its) for its in self.fields]
 
-    def drawn(self) -> random.Random:
-        """Of this round: the same on all ranks."""
-        self.round += 1
-        return random.Random(f"{self.seed} {self.round}")
+    def fill(self, j: int, k: int) -> None:
+        for block, f in zip(self.grid.blocks, self.fields[j], strict=True):
+            f[...] = -1
+            f.domain[...] = value(np.arange(block.start[0], block.stop[0]), k)
 
-    def value(self, at: int) -> int:
-        """Of an exchange of this round: as no other lately."""
-        return 10 * (1 + (self.round * 10 + at) % 900)
+    def check(self, j: int, k: int) -> None:
+        low, high = self.halo
+        for block, f in zip(self.grid.blocks, self.fields[j], strict=True):
+            at = np.arange(block.start[0] - low, block.stop[0] + high)
+            inside = (at >= 0) & (at < self.size)
+            wanted = np.where(inside | (self.periodic == "I"), value(at % self.size, k), -1)
+            assert f.numpy().tolist() == wanted.tolist(), (me, j, k, f.numpy(), wanted)
 
-    def works(self) -> None:
-        f = self.grid.full(float(me))
-        self.grid.exchange(f)
-        assert (f.numpy() == self.who).all(), (me, self.seed, self.round)
+    def step(self, k: int, fails: bool) -> None:
+        j, what = same.randrange(3), same.choice(["exchange", "plan", "start", "sum", "gather", "new", "several", "dropped"])
+        self.fill(j, k)
+        its = self.fields[j]
+        if fails and what in ("plan", "start", "dropped"):
+            with self.plans[j].start(its):
+                raise Injected(f"step {k}")
+        elif fails:
+            self.grid.exchange(Injected())
+        if what == "exchange":
+            self.grid.exchange(its)
+            self.check(j, k)
+        elif what == "plan":
+            self.plans[j](its)
+            self.check(j, k)
+        elif what == "new":
+            self.grid.plan(its)(its)
+            self.check(j, k)
+        elif what == "start":
+            with self.plans[j].start(its):
+                pass
+            self.check(j, k)
+        elif what == "several":
+            order = [0, 1, 2] if self.periodic and self.halo[0] and self.halo[1] and me % 2 else [2, 1, 0]
+            for i in range(3):
+                self.fill(i, k)
+            handles = {i: self.plans[i].start(self.fields[i]) for i in (order if self.used else [0, 1, 2])}
+            for i in order:
+                handles[i].wait()
+                self.check(i, k)
+        elif what == "dropped":
+            self.plans[j].start(its)
+            self.plans[j](its)
+            self.check(j, k)
+        elif what == "sum":
+            assert self.grid.sum(its) == sum(value(i, k) for i in range(self.size))
+        elif what == "gather":
+            found = self.grid.gather(its, k % n)
+            assert found is None or found.numpy().tolist() == [value(i, k) for i in range(self.size)]
+        self.used = self.used or what == "several"
 
-    def call_by_call(self) -> None:
-        """All are started, then all are waited for, by each rank in its own order; what is raised is caught where it is raised."""
-        draw, own = self.drawn(), random.Random(f"{self.seed} {self.round} {me}")
-        some = draw.sample(self.exchanges, draw.randint(1, 5))
-        often = draw.choice((0.0, 0.1, 0.3))
-        faults = {(rank, i) for rank in range(n) for i in range(len(some)) if draw.random() < often}
-        raised = []
-        for i, each in enumerate(some):
-            each.fill(self.value(i))
-            try:
-                each.start((me, i) in faults, own.random() < 0.2)
-            except RAISED:
-                raised.append(i)
-        mine = [i for i in range(len(some)) if i not in raised]
-        own.shuffle(mine)
-        for i in mine:
-            try:
-                some[i].end(own.choice(("wait", "wait", "test", "hasty")))
-            except RAISED:
-                raised.append(i)
-        everyone = world.allgather(sorted(raised))
-        assert everyone == everyone[:1] * n, (me, self.seed, self.round, faults, everyone)
-        assert {i for _, i in faults} <= {*raised} and bool(raised) == bool(faults)
-
-    def step_by_step(self) -> None:
-        """What is raised ends the step on its rank; who does not hear of it in this step does so in its next exchange."""
-        draw, own = self.drawn(), random.Random(f"{self.seed} {self.round} {me}")
-        often = draw.choice((0.0, 0.05, 0.2))
-        script: list[tuple[str, int]] = []
-        under_way: list[int] = []
-        for _ in range(draw.randint(1, 8)):
-            what, i = draw.choice(("start", "start", "start", "end", "end", "drop", "call", "exchange")), 0
-            if what in ("end", "drop"):
-                if not under_way:
-                    continue
-                i = under_way.pop(draw.randrange(len(under_way)))
-            else:
-                i = draw.choice([i for i in range(len(DTYPES)) if i not in under_way])
-                under_way += [i] * (what == "start")
-            script.append((what, i))
-        script += [("end", i) for i in under_way]
-        faults = {
-            (rank, at)
-            for rank in range(n)
-            for at, (what, _) in enumerate(script)
-            if draw.random() < often and what in ("start", "call", "exchange")
-        }
-        for each in draw.sample(self.exchanges, draw.choice((0, 0, 1))):
-            each.renew()
-        raised = False
-        try:
-            for at, (what, i) in enumerate(script):
-                self.do(what, self.exchanges[i], self.value(at), (me, at) in faults, own)
-        except RAISED:
-            raised = True
-        for each in self.exchanges:
-            if each.handle is not None:
-                each.leave()
-        someone = world.allreduce(raised, MPI.LOR)
-        assert someone == bool(faults), (me, self.seed, self.round, faults)
-        if someone and not raised:
-            raised = until_raised(self.works)
-        assert raised == someone, (me, self.seed, self.round, faults)
-
-    def do(self, what: str, each: Exchange, value: int, wrong: bool, own: random.Random) -> None:
-        if own.random() < 0.05:
-            time.sleep(0.003)
-        if what == "start":
-            each.fill(value)
-            each.start(wrong, own.random() < 0.2)
-        elif what == "end":
-            each.end(own.choice(("wait", "wait", "test", "hasty", "give up")))
-        elif what == "drop":
-            each.end("drop")
-        else:
-            each.fill(value)
-            (each.plan if what == "call" else self.grid.exchange)(3 if wrong else each.field)
-            each.check()
-
-    def again(self, each: Exchange) -> None:
-        """What was given up ends before this."""
-        each.fill(self.value(9))
-        each.start(False)
-        each.end("wait")
-
-    def end(self) -> None:
-        for each in self.exchanges:
-            self.again(each)
-            self.grid.exchange(each.field)
-        self.works()
-        self.exchanges.clear()
-        for kept in (self.grid._kept.plans, self.grid._kept.recent, self.hub.agreements):
-            kept.clear()
-        assert not self.hub.notes and not self.hub.untold
+    used = False
 
 
-def until_raised(call: Callable[[], Any]) -> bool:
-    end = time.monotonic() + 100
-    while time.monotonic() < end:
-        try:
-            call()
-        except gbd.DisagreementError:
-            return True
-    return False
-
-
-def main(seed: int, rounds: int) -> None:
-    near, far = Storm(square() if n == 4 else ring(), seed), Storm(ring(), seed + 1)
-    for i in range(rounds):
-        near.call_by_call()
-        far.step_by_step()
-        world.Barrier()
-        if i % 5 == 0:
-            near.works()
-            far.works()
-    for storm in (near, far):
-        storm.end()
-    gc.collect()
-    end = time.monotonic() + 100
-    while world.allreduce(bool(left.left), MPI.LOR) and world.bcast(time.monotonic() < end):
-        near.hub.check()  # which frees what was left
-    assert not left.left, (me, seed, left.left)
-    assert not [request for request in Counting.made if request != MPI.REQUEST_NULL]
-    if me == 0:
-        print("storm", n, flush=True)
-
-
-main(*map(int, sys.argv[1:]))
+errors = 0
+for turn in range(rounds):
+    steps, fault, culprits = same.randrange(1, 25), same.random(), {same.randrange(n) for _ in range(same.choice([1, 1, 2]))}
+    fails = same.randrange(steps) if fault < 0.7 and n > 1 else steps
+    storm = None
+    try:
+        storm = Storm()
+        for k in range(steps):
+            storm.step(k, k == fails and me in culprits)
+        if n > 1 and fails < steps:  # a rank that needs nothing of those that have failed comes to an end
+            storm.grid.sum(storm.grid.zeros())
+        assert n == 1 or fails == steps
+    except (Injected, TypeError, gbd.RevokedError) as error:
+        assert fails < steps and ("Injected" in str(error) or me in culprits), error
+        errors += 1
+    same = random.Random(f"{seed} {turn}")
+    del storm
+if me == 0:
+    print("storm", n, flush=True)

@@ -5,11 +5,11 @@ import weakref
 from typing import Any
 
 import numpy as np
-from common import alone, fields, listed, raises
+from common import alone, fields, listed
 from mpi4py import MPI
 
 import gridbuf.distributed as gbd
-import gridbuf.distributed.ranks.messages as messages
+import gridbuf.distributed.ranks.persistent_messages as messages
 from gridbuf import _core as core
 from gridbuf.distributed.whole_fields import transfers
 
@@ -72,21 +72,6 @@ compare(lambda **k: gbd.grid((9, 8), blocks=(n, 1), halo=1, **k), LAYOUTS[:2])
 messages.PART = before
 
 
-def late() -> None:
-    """Those who wait name those who do not."""
-    grid = gbd.grid((8, 6), halo=1, comm=comm, timeout=200)
-    T = grid.ones()
-    if comm.rank < n - 1:
-        grid._engine.timeout, told = 0.2, ""
-        while f"rank {comm.rank} waits for rank {n - 1}: sum, call" not in told:  # others may be late as well
-            with raises(TimeoutError) as caught:
-                grid.sum(T)
-            told = str(caught[0])
-        grid._engine.timeout = 200
-    comm.Barrier()
-    assert grid.sum(T) == 48.0
-
-
 def memory() -> None:
     """Beside what is gathered the root never has more than one message."""
     grid = gbd.grid((8 * n, 50), blocks=(n, 1), comm=comm, timeout=200)
@@ -120,8 +105,8 @@ def memory() -> None:
 def reductions() -> None:
     """Three sums are one reduction, and more are two."""
     grid = gbd.grid((8, 6), blocks=(n, 1), comm=comm, timeout=200)
-    hub, asked = grid._engine.hub, []  # type: ignore[attr-defined]
-    before = hub.comm
+    duplicate, asked = grid._engine.channel.duplicate, []  # type: ignore[attr-defined]
+    before = duplicate.comm
 
     class Counted:
         def __getattr__(self, name: str) -> Any:
@@ -131,9 +116,9 @@ def reductions() -> None:
     fields = [grid.full(0.1 + i) for i in range(8)]
     for count, wanted in ((1, 1), (3, 1), (8, 2)):
         asked.clear()
-        hub.comm = Counted()
+        duplicate.comm = Counted()
         found = grid.sum(*fields[:count])
-        hub.comm = before
+        duplicate.comm = before
         assert [name for name in asked if "reduce" in name] == ["Iallreduce"] * wanted, asked
         assert found == (grid.sum(fields[0]) if count == 1 else tuple(map(grid.sum, fields[:count])))
 
@@ -151,8 +136,6 @@ class Recorded:
 transfers_empty = core.empty
 memory()
 reductions()
-if n > 1:
-    late()
 if comm.rank == 0:
     print("whole", n)
 sys.stdout.flush()
