@@ -1,4 +1,7 @@
-"""NumPy's and gridbuf's memory, by line: a handler of NumPy's (NEP 49) in C that passes everything on to the one it found."""
+"""NumPy's and gridbuf's memory by line.
+
+A handler of NumPy's (NEP 49), in C, passes everything on to the one it found and notes the line.
+"""
 
 import functools
 import threading
@@ -7,10 +10,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.watch.book import Book, clock
-from gridbuf.watch.lines import Line, passed_over
+from gridbuf.watch.lines import Line, pass_over, passed_over
+from gridbuf.watch.records import Book, clock
 
 LEAST = 4096  # bytes: smaller blocks are counted, not looked at
+GRIDBUF, ZEROS = 1, 2  # owners of a block besides NumPy's empty ones: `enum owner` in C
 _found: list[Any] = []  # the handler that was there
 
 
@@ -20,7 +24,7 @@ def install(book: Book) -> Callable[[], None]:
     try:
         handler = _core.watch_start(passed_over(), LEAST)
     except RuntimeError:
-        book.not_seen["allocations, and who made a field: not on a free-threaded Python"] = None
+        book.not_seen["allocations, and the lines that made fields: not on a free-threaded Python"] = None
         return lambda: None
     _found[:] = [found]
     if not _core.numpy_handler()[1]:  # gridbuf's own memory is noted without it
@@ -48,9 +52,15 @@ def install(book: Book) -> Callable[[], None]:
     return uninstall
 
 
+def pass_over_from_now_on(folder: str) -> None:
+    """Credit allocations of code in this folder to the line that calls it."""
+    if pass_over(folder) and _found:
+        _core.watch_start(passed_over(), LEAST)
+
+
 @contextmanager
 def paused() -> Iterator[None]:
-    """Note nothing meanwhile: what is allocated here is ours, not the program's."""
+    """Note nothing meanwhile: these allocations are ours, not the program's."""
     _core.watch_stop()
     try:
         yield
@@ -61,7 +71,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def aside(book: Book) -> Iterator[None]:
-    """What happens in here is measured by us, and is no part of the program."""
+    """Measure something of our own: its time and memory are no part of the program's."""
     began, book.on = clock(), False
     try:
         with paused():
@@ -74,7 +84,7 @@ def aside(book: Book) -> Iterator[None]:
 
 
 def plain_handler() -> Any:
-    """What NumPy's memory comes from, without us."""
+    """The handler of NumPy's memory without ours."""
     return _found[0] if _found else _core.numpy_handler()[0]
 
 
@@ -84,17 +94,33 @@ def maker(address: int | None) -> Line | None:
     return None if found is None else (found[0], found[1])
 
 
+def is_of_gridbuf(address: int | None) -> bool:
+    """Whether the block which an address lies in is of gridbuf's memory, and not NumPy's."""
+    found = None if address is None else _core.watch_block(address)
+    return found is not None and found[4] == GRIDBUF
+
+
 def rows() -> list[dict[str, Any]]:
-    """What each line allocated, the most bytes first; `sizes` has (bytes, how many, most that lived at once, whether zeros)."""
+    """The allocations of each line, the most bytes first; `sizes` has (bytes, how many, most that
+    lived at once, whether zeros).
+    """
     lines: dict[tuple[str, int, bool], dict[str, Any]] = {}
-    for file, number, nbytes, own, count, nanoseconds, faults, _, peak in _core.watch_lines():
+    for file, number, nbytes, owner, count, nanoseconds, faults, _, peak in _core.watch_lines():
         row = lines.setdefault(
-            (file, number, own == 1),
-            {"line": (file, number), "own": own == 1, "count": 0, "bytes": 0, "seconds": 0.0, "page_faults": 0, "sizes": []},
+            (file, number, owner == GRIDBUF),
+            {
+                "line": (file, number),
+                "own": owner == GRIDBUF,
+                "count": 0,
+                "bytes": 0,
+                "seconds": 0.0,
+                "page_faults": 0,
+                "sizes": [],
+            },
         )
         row["count"] += count
         row["bytes"] += count * nbytes
         row["seconds"] += nanoseconds * 1e-9
         row["page_faults"] += faults
-        row["sizes"].append((nbytes, count, peak, own == 2))
+        row["sizes"].append((nbytes, count, peak, owner == ZEROS))
     return sorted(lines.values(), key=lambda row: -row["bytes"])

@@ -1,4 +1,4 @@
-"""What there is to say of an array's layout beside what a backend wants."""
+"""An array's layout beside the one that a backend wants."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -6,12 +6,12 @@ from math import prod
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.checking import order_of
+from gridbuf.checked_rows import order_of
 from gridbuf.strides import boundary, slowest_first
 
 
 def address(array: Any) -> int | None:
-    """Where element 0 lies, on the host or on a GPU; None for what has no memory."""
+    """Where element 0 lies, on the host or on a GPU; None without memory."""
     for name in ("__array_interface__", "__cuda_array_interface__"):
         interface = getattr(array, name, None)
         if isinstance(interface, dict) and interface.get("data"):
@@ -20,7 +20,7 @@ def address(array: Any) -> int | None:
 
 
 def wanted_order(backend: str, dims: tuple[str, ...]) -> tuple[int, ...] | None:
-    """The rank of each index's stride, 0 the largest; None where nobody knows the backend."""
+    """The rank of each index's stride, 0 the largest; None for an unknown backend."""
     try:
         return tuple(_core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout)
     except Exception:
@@ -34,7 +34,9 @@ def wanted_order(backend: str, dims: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def wanted_alignment(backend: str, itemsize: int) -> int:
-    """The boundary in bytes that a backend wants the domain's first element on; 1 where it does not care or is not known."""
+    """The boundary in bytes that a backend wants the domain's first element on; 1 where it does not
+    care or is not known.
+    """
     try:
         return max(_core.plan((2,), backend=backend, dimensions=("I",)).byte_alignment, itemsize)
     except Exception:
@@ -45,7 +47,8 @@ def wanted_alignment(backend: str, itemsize: int) -> int:
 def orders(
     shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...] | None
 ) -> tuple[str, str]:
-    """The names from the largest stride to the smallest: as it is, and as it is wanted; where nobody knows, both as it is.
+    """The names from the largest stride to the smallest: as it is, and as it is wanted; for an
+    unknown backend, both as it is.
 
     An index of one element has no stride to speak of, and stands where it is wanted.
     """

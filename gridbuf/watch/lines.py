@@ -1,16 +1,17 @@
-"""Which line of the program it was: the innermost frame that is not of a library which everybody calls."""
+"""The program's line that runs: the innermost frame that belongs to no library and no generated
+code.
+"""
 
 import importlib.util
 import linecache
 import os
 import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 Line = tuple[str, int]
 
-# Those whose own lines say nothing about the program that calls them.
+# Libraries whose own lines say nothing about the program that calls them.
 LIBRARIES = (
     "numpy",
     "gt4py",
@@ -28,83 +29,105 @@ LIBRARIES = (
     "cupy",
 )
 _STANDARD = ("copy.py", "pickle.py", "threading.py", "contextlib.py", "functools.py", "runpy.py", "concurrent", "multiprocessing")
+_WATCH = str(Path(__file__).parent) + os.sep
+_PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+_parts: list[str] = []
+_known: dict[str, tuple[bool, bool]] = {}  # of a file: whether it is passed over, and whether it is gridbuf's
 
 
-@lru_cache(maxsize=1)
 def passed_over() -> tuple[str, ...]:
-    """What stands in the names of files that are passed over: folders, generated code, and Python's own."""
-    package = Path(__file__).parents[1]
-    ours = [str(path) for path in package.iterdir() if path.name not in ("demo", "consumers", "__pycache__")]
-    folders = [folder for name in LIBRARIES for folder in _folders(name)]
-    standard = [str(Path(os.__file__).parent / name) for name in _STANDARD]
-    cache = os.environ.get("GT_CACHE_DIR_NAME", ".gt_cache")
-    return (
-        *ours,
-        *(f"{folder}{os.sep}" for folder in folders),
-        *standard,
-        f"{os.sep}{cache}{os.sep}",
-        "<frozen ",
-        "<__array_function__",
-    )
+    """Parts of the names of files that are passed over: folders, generated code, and Python's own."""
+    if not _parts:
+        ours = [path for path in Path(_PACKAGE).iterdir() if path.name not in ("demo", "consumers", "__pycache__")]
+        _parts.extend(map(str, ours))
+        _parts.extend(f"{folder}{os.sep}" for name in LIBRARIES for folder in _folders(name))
+        _parts.extend(str(Path(os.__file__).parent / name) for name in _STANDARD)
+        # gt4py's generated code; NDSL's cache has the rank behind the name.
+        _parts.extend(f"{os.sep}{name}" for name in {".gt_cache", os.environ.get("GT_CACHE_DIR_NAME", ".gt_cache")})
+        _parts.extend(("<frozen ", "<__array_function__"))
+    return tuple(_parts)
+
+
+def pass_over(folder: str) -> bool:
+    """Pass over a folder from now on; whether that is new."""
+    part = f"{folder}{os.sep}"
+    if is_passed_over(part):
+        return False
+    _parts.append(part)
+    _known.clear()
+    return True
 
 
 def _folders(library: str) -> list[str]:
-    """Where it is installed, without importing it."""
+    """The folders where it is installed, without importing it."""
     try:
         spec = importlib.util.find_spec(library)
-    except (ImportError, ValueError, AttributeError):  # what somebody has put in its place
+    except (ImportError, ValueError, AttributeError):  # something else is in its place
         return []
     return [] if spec is None else list(spec.submodule_search_locations or ())
 
 
-_known: dict[str, bool] = {}
-
-
 def is_passed_over(file: str) -> bool:
     """Whether a frame of this file is not the program's."""
+    return _of(file)[0]
+
+
+def _of(file: str) -> tuple[bool, bool]:
     found = _known.get(file)
     if found is None:
-        found = _known[file] = any(part in file for part in passed_over())
+        skipped = any(part in file for part in passed_over())
+        found = _known[file] = skipped, skipped and file.startswith(_PACKAGE) and not file.startswith(_WATCH)
     return found
 
 
-def here(depth: int = 1) -> Line:
-    """The program's line that is running; `depth` frames are known not to be it."""
+def caller(depth: int = 1) -> tuple[Line, bool]:
+    """The program's line that runs, and whether it is in a call of gridbuf's; `depth` frames are
+    known not to be it.
+    """
     frame = inner = sys._getframe(depth)
+    ours = False
     while True:
         file = frame.f_code.co_filename
-        if not (_known[file] if file in _known else is_passed_over(file)):
-            return file, frame.f_lineno
+        skipped, gridbuf = _known.get(file) or _of(file)
+        if not skipped:
+            return (file, frame.f_lineno), ours
+        ours = ours or gridbuf
         if frame.f_back is None:
-            return inner.f_code.co_filename, inner.f_lineno
+            return (inner.f_code.co_filename, inner.f_lineno), ours
         frame = frame.f_back
 
 
+def here(depth: int = 1) -> Line:
+    """The program's line that runs."""
+    return caller(depth + 1)[0]
+
+
 def defined(function: Any) -> Line | None:
-    """Where a Python function begins."""
+    """The line where a Python function begins."""
     code = getattr(function, "__code__", None)
     return None if code is None else (code.co_filename, code.co_firstlineno)
 
 
 def text(line: Line | None) -> str:
-    """file.py:12, as near as the working directory has it."""
+    """file.py:12, relative to the working directory where that is shorter."""
     if line is None:
         return "?"
     file, number = line
     if file[:1] != "<":
-        near = os.path.relpath(file) if _same_drive(file) else file
+        near = os.path.relpath(file) if _has_relative_path(file) else file
         file = near if near.count("..") < 2 and len(near) < len(file) else file
     return f"{file}:{number}"
 
 
-def _same_drive(file: str) -> bool:
+def _has_relative_path(file: str) -> bool:
     try:
         os.getcwd()
-    except OSError:  # it was removed meanwhile
+    except OSError:  # the folder was removed meanwhile
         return False
     return os.path.isabs(file)
 
 
 def source(line: Line | None) -> str:
-    """What stands there."""
+    """The text of the line."""
     return "" if line is None else linecache.getline(*line).strip()

@@ -1,58 +1,68 @@
-"""`python -m gridbuf watch program.py`: the program unchanged, and at its end what it did with its memory."""
+"""`python -m gridbuf watch program.py`: the program unchanged, and at its end a report about its
+memory.
+"""
 
 import argparse
 from typing import Any
 
 from gridbuf import running
 from gridbuf.errors import UsageError
-from gridbuf.watch import (
-    allocations,
-    cartesian,
-    dace_programs,
-    gufuncs,
-    library_copies,
-    messages,
-    next_programs,
-    numpy_copies,
-    pickles,
-)
-from gridbuf.watch.book import Book
-from gridbuf.watch.ending import Ending
-from gridbuf.watch.imports import Undo, together
-from gridbuf.watch.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command. The collectors are loaded when a program is watched."""
+    parser.description = "Run a Python program as `python program.py` would, and report what it did with its memory."
+    parser.epilog = "example: python -m gridbuf watch --measure model.py --steps 10"
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="run each stencil a few times on copies of its fields in the backend's layout",
+    )
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help="then run it in fresh processes, as it is and by `gridbuf run`: their ratio",
+    )
+    parser.add_argument("--live", action="store_true", help="the tables while it runs, too")
+    parser.add_argument("--html", metavar="FILE", help="a page with pictures")
+    parser.add_argument("--json", metavar="FILE", help="everything that was seen")
+    running.add_arguments(parser)
+    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> Any:
     """Run the program under watch; its exit status."""
+    from gridbuf.watch.output import AtExit, Output
+    from gridbuf.watch.records import Book
+
     words = running.words_of(arguments)
     program = [*{"module": ["-m"], "code": ["-c"]}.get(arguments.way, []), *words]
     book = Book()
     output = Output(book, program, json=arguments.json, html=arguments.html, live=arguments.live, apply=arguments.apply)
-    ending = Ending(book, output.write)
+    at_exit = AtExit(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
         output.status = running.execute(words, way=arguments.way)
         return output.status
     except KeyboardInterrupt:
-        output.apply = False  # who ended it would wait for it four times more
+        output.apply = False  # four more runs are not what Ctrl-C asks for
         raise
     except UsageError:
-        ending.cancel()
+        at_exit.cancel()
         undo()
         raise
 
 
-def install(book: Book, *, measure: bool = False) -> Undo:
-    """Put every collector in place; each waits for its library. The result takes all away."""
+def install(book: Any, *, measure: bool = False) -> Any:
+    """Put every collector in place; each waits for its library. Calling the result takes all away."""
+    from gridbuf.watch import allocations, cartesian, copies, messages, programs
+    from gridbuf.watch.patches import together
+
     each = [
         allocations.install(book),
-        numpy_copies.install(book),
-        pickles.install(book),
-        library_copies.install(book),
+        copies.install(book),
         cartesian.install(book, measure=measure),
-        next_programs.install(book, measure=measure),
-        dace_programs.install(book, measure=measure),
-        gufuncs.install(book, measure=measure),
+        programs.install(book, measure=measure),
         messages.install(book),
     ]
 

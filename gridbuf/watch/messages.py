@@ -1,23 +1,30 @@
-"""mpi4py's messages by line: communicators, requests and windows of Python that are those they were made of, and are timed besides.
+"""mpi4py's messages by line: communicators, requests and windows of Python with the handles they
+stand for, timed.
 
-mpi4py's classes are C's, whose methods nobody can exchange. So MPI.COMM_WORLD and COMM_SELF, and every communicator made of them,
-are instances of subclasses with the same handles; so are the requests that they return, and MPI.Request and MPI.Win.
+mpi4py's classes are C's, whose methods cannot be exchanged. So MPI.COMM_WORLD and COMM_SELF, and
+every communicator made of them, are instances of subclasses with the same handles; so are the
+requests that they return, and MPI.Request and MPI.Win.
 """
 
 import functools
 import sys
+from collections.abc import Hashable
 from typing import Any
 
-from gridbuf.watch import packing
-from gridbuf.watch.book import Book, Message, clock
-from gridbuf.watch.imports import Undo, from_import_on, put
+import numpy as np
+
+import gridbuf as gb
+from gridbuf.watch.allocations import aside
+from gridbuf.watch.benchmark import PART_OF_FREE, free_bytes, least, turns
+from gridbuf.watch.datatypes import Buffer, Piece, arrays, buffers
 from gridbuf.watch.lines import here
-from gridbuf.watch.specifications import Buffer, buffers
+from gridbuf.watch.patches import Undo, from_import_on, put
+from gridbuf.watch.records import Book, Message, Packed, clock
 
 PACKAGE = "mpi4py.MPI"
 COMMUNICATORS = ("Intracomm", "Intercomm", "Cartcomm", "Graphcomm", "Distgraphcomm")
 OTHERS = ("Prequest", "Request", "Win")
-BUFFERS = "_gridbuf_buffers"  # of a persistent request: what each Start of it moves
+BUFFERS = "_gridbuf_buffers"  # of a persistent request: the buffers that each Start of it moves
 BLOCKING, STARTING, WAITING = "start and wait", "start", "wait"
 
 _SENDS = ("Send", "Bsend", "Ssend", "Rsend")
@@ -63,7 +70,7 @@ def install(book: Book) -> Undo:
         note_rank(book)
         book.not_seen["messages of other libraries than mpi4py, and of communicators that were made of handles"] = None
 
-    return from_import_on(PACKAGE, begin)
+    return from_import_on(book, PACKAGE, begin)
 
 
 def note_rank(book: Book) -> None:
@@ -74,7 +81,9 @@ def note_rank(book: Book) -> None:
 
 
 class _StandsFor(type):
-    """Of a class that stands for the one it is derived from: what is one, is the other."""
+    """Of a class that stands for the one it is derived from: an instance of one is an instance of
+    the other.
+    """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, vars(cls).get("_watched", ())) or super().__instancecheck__(instance)
@@ -93,7 +102,7 @@ class _Watched:
         self.classes |= {getattr(mpi, name): self._class(getattr(mpi, name), type) for name in COMMUNICATORS}
 
     def put(self) -> list[Undo]:
-        """Exchange what programs take from mpi4py.MPI."""
+        """Exchange the names that programs take from mpi4py.MPI."""
         ours = {name: self.of(getattr(self.mpi, name)) for name in ("COMM_WORLD", "COMM_SELF")}
         return [put(self.mpi, name, value) for name, value in (ours | self.ours).items()]
 
@@ -134,14 +143,14 @@ class _Watched:
             result = plain(owner, *args, **kwargs)
             end = clock()
             result = self.of(result)
-            try:  # what fails in a look is not the program's failure
+            try:  # a failure in a look is not the program's
                 named = read(name, owner, args, kwargs)
                 if not moved and hasattr(result, "__dict__"):
                     setattr(result, BUFFERS, named)
                 message = note(book, name, what, end - start, named, moved=moved)
                 book.events += 1
                 book.own += clock() - end
-                packing.note(book, self.mpi, message, named, times=moved)
+                note_packing(book, self.mpi, message, named, times=moved)
             except Exception as error:
                 book.not_seen[f"{name} of mpi4py where its buffers were not understood: {type(error).__name__}"] = None
             return result
@@ -165,7 +174,7 @@ def _without_first(plain: Any) -> Any:
 
 
 def note(book: Book, name: str, what: str, seconds: float, named: list[Buffer], *, moved: bool = True) -> Message:
-    """Put a call down to its line; what is only described moves later."""
+    """Put a call down to its line; memory that is only described moves later."""
     key = name, what, here(3)
     found = book.messages.get(key)
     if found is None:
@@ -177,3 +186,93 @@ def note(book: Book, name: str, what: str, seconds: float, named: list[Buffer], 
         found.derived += buffer.derived * moved
         found.datatypes.update(dict.fromkeys(buffer.datatypes))
     return found
+
+
+# ---- packing ----
+#
+# MPI packs derived datatypes inside of its calls, which hides the time; gridbuf.copyto packs the
+# same elements. Both are measured on memory of our own, once for each kind of elements: a program's
+# buffers may be under way.
+
+ROUNDS, SECONDS = 5, 0.02  # at most, but for two rounds
+KINDS = 64
+
+
+def note_packing(book: Book, mpi: Any, message: Message, buffers: list[Buffer], times: int) -> None:
+    """Count elements that were packed or unpacked; the time that takes is measured for the first of
+    a kind.
+    """
+    for buffer in buffers:
+        for piece in buffer.pieces:
+            key = piece.receives, *_kind(piece)
+            found = message.packed.get(key)
+            if found is None:
+                found = message.packed[key] = Packed(piece.receives, _measured(book, mpi, piece))
+            found.count += times * piece.n
+
+
+def _kind(piece: Piece) -> tuple[Hashable, ...]:
+    """How many there are is known to a power of two: a program may send another number in each
+    step.
+    """
+    return piece.n.bit_length(), *piece[3:]
+
+
+def _measured(book: Book, mpi: Any, piece: Piece) -> dict[str, Any]:
+    kind = _kind(piece)
+    known = book.packed.get(kind)
+    if known is None and len(book.packed) >= KINDS:
+        return {"why": f"more than {KINDS} kinds of elements"}
+    if known is None:
+        with aside(book):
+            try:
+                known = measure_packing(mpi, piece)
+            except Exception as error:  # a failure in it is not the program's
+                known = {"why": f"{type(error).__name__}: {error}"}
+        book.packed[kind] = known
+    return known
+
+
+def measure_packing(mpi: Any, piece: Piece) -> dict[str, Any]:
+    """Least seconds of sending and of receiving one: of MPI's Pack and Unpack, and of
+    gridbuf.copyto to and from memory without gaps, which MPI copies.
+
+    MPI copies what it sends in any case: with gaps by packing it, without as it is.
+    """
+    nbytes, length = piece.n * piece.size, (piece.n - 1) * piece.extent + piece.reach
+    if piece.extent <= 0:
+        return {"why": f"one begins {piece.extent} bytes after the other"}
+    if length + 2 * nbytes > PART_OF_FREE * free_bytes():
+        return {"why": f"copies would need {length + 2 * nbytes:,} bytes"}
+    memory, kept, sent = np.empty(length, "u1"), np.zeros(nbytes, "u1"), np.zeros(nbytes, "u1")
+    first = memory.__array_interface__["data"][0] - piece.lowest
+    whole, comm, datatype = mpi.buffer.fromaddress(first, piece.n * piece.extent), mpi.COMM_SELF, piece.datatype
+    calls = [lambda: datatype.Unpack(sent, 0, whole, comm), lambda: datatype.Pack(whole, sent, 0, comm)]
+    why = ""
+    try:
+        pairs = _pairs(arrays(mpi, datatype, piece.n, memory, piece.lowest), kept)
+        calls += [lambda: _receive(mpi, sent, kept, comm, pairs), lambda: _send(mpi, sent, kept, comm, pairs)]
+    except ValueError as error:
+        why = str(error)
+    unpack, pack, *ours = [seconds / piece.n for seconds in least(turns(calls, ROUNDS, SECONDS))]
+    return {"pack": pack, "unpack": unpack, "why": why, **dict(zip(("receive", "send"), ours, strict=False))}
+
+
+def _pairs(views: list[Any], kept: Any) -> list[tuple[Any, Any]]:
+    made, at = [], 0
+    for view in views:
+        made.append((view, kept[at : at + view.nbytes].view(view.dtype).reshape(view.shape)))
+        at += view.nbytes
+    return made
+
+
+def _send(mpi: Any, sent: Any, kept: Any, comm: Any, pairs: list[tuple[Any, Any]]) -> None:
+    for view, part in pairs:
+        gb.copyto(part, view)
+    mpi.BYTE.Pack(kept, sent, 0, comm)
+
+
+def _receive(mpi: Any, sent: Any, kept: Any, comm: Any, pairs: list[tuple[Any, Any]]) -> None:
+    mpi.BYTE.Unpack(sent, 0, kept, comm)
+    for view, part in pairs:
+        gb.copyto(view, part)

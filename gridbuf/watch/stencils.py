@@ -1,60 +1,52 @@
-"""What the collectors of stencil calls have in common: timing a call, and noting once how its fields lie."""
+"""Calls of stencils, programs, gufuncs: the time of each, and once for each set of strides how its
+fields lie.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf.watch.allocations import aside, maker
-from gridbuf.watch.book import Book, Combination, Layout, Stencil, clock
-from gridbuf.watch.layouts import address
-from gridbuf.watch.lines import here
+from gridbuf.watch.benchmark import compare
+from gridbuf.watch.layouts import address, facts
+from gridbuf.watch.lines import defined, here
+from gridbuf.watch.patches import Undo, between
+from gridbuf.watch.records import Book, Combination, Layout, Stencil, clock
 
-Arrays = Callable[[Any, Any, dict[str, Any]], Sequence[tuple[str, Any]]]  # what is called, args, kwargs -> arrays by name
-Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, whose memory, facts
+Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, array, facts
 FIRST = 16  # calls whose lines are looked up, and of those after them
 LOOKED_UP = 64  # each 64th; as many sets of arguments
 MEASURED = 4  # sets of layouts of one stencil
 
 
-def timed(
-    book: Book, record: Stencil, plain: Any, called: Any, args: Any, kwargs: Any, arrays: Arrays, counted: Any = None
-) -> Any:
-    """Make the call inside `record`; what our own code takes meanwhile is not the stencil's.
+# ---- notes of a call ----
 
-    What is allocated in it is put down to the line that makes the call: nobody has to look for it each time. `counted` is C's
-    method that came here: it counts the next calls by itself.
-    """
-    began = _core.watch_enter()
-    try:
-        result = plain(called, *args, **kwargs)
-    finally:
-        count = record.times.add(_core.watch_leave(began))
-    if count >= FIRST and counted is not None:
-        record.take(counted, left=LOOKED_UP - 1)
-    if count <= FIRST or counted is not None or not count % LOOKED_UP:
-        note_lines(book, record, arrays(called, args, kwargs))
-    return result
+
+def end_call(record: Stencil, began: int) -> bool:
+    """A call ends that began then by `_core.watch_enter`; whether its lines are to be noted."""
+    count = record.times.add(_core.watch_leave(began))
+    return count <= FIRST or not count % LOOKED_UP
 
 
 def note_layouts(record: Stencil, key: Hashable, described: Described) -> bool:
-    """Take down how the fields of a call lie; `key` is all their strides, which were not seen before.
+    """Note how the fields of a call lie; `key` is all their strides, which were not seen before.
 
-    The answer: whether any is not as the backend wants it.
+    The answer: whether any field lies otherwise than the backend wants it.
     """
     known = record.combinations[key] = Combination()
     known.calls = 1
-    for name, _, facts in described:
+    for name, _, found in described:
         layouts = record.layouts.setdefault(name, {})
-        token = tuple(facts["strides"]), tuple(facts["shape"]), facts["dtype"]
+        token = tuple(found["strides"]), tuple(found["shape"]), found["dtype"]
         layout = layouts.get(token)
         if layout is None:
-            layout = layouts[token] = Layout(facts)
+            layout = layouts[token] = Layout(found)
         known.layouts.append(layout)
     return any(layout.facts["order"] != layout.facts["wanted"] for layout in known.layouts)
 
 
 def note_lines(book: Book, record: Stencil, arguments: Sequence[tuple[str, Any]]) -> None:
-    """Who calls, and who allocated the arguments: once for each set of arguments."""
+    """Note the line that calls, and once for each set of arguments the lines that allocated them."""
     began = clock()
     record.callers.setdefault(here(2))
     key = tuple([id(value) for _, value in arguments])
@@ -78,7 +70,9 @@ def _note_maker(layouts: Iterable[Layout], value: Any) -> None:
 
 
 def measured_beside(book: Book, record: Stencil, key: Hashable, measure: Callable[[], dict[str, Any]]) -> None:
-    """After the first call with layouts that are not wanted: what they cost. What fails in it is not the program's failure."""
+    """Measure the cost of layouts after the first call with unwanted ones. A failure in it is not
+    the program's.
+    """
     if sum("ratio" in found for _, found in record.measured) >= MEASURED:
         return
     with aside(book):
@@ -90,9 +84,11 @@ def measured_beside(book: Book, record: Stencil, key: Hashable, measure: Callabl
 
 
 def measured_of(record: Stencil) -> dict[str, Any] | None:
-    """Of the layouts that took most time; `saves` has the seconds of all calls with layouts that were measured.
+    """The layouts that took most time; `saves` has the seconds of all calls with layouts that were
+    measured.
 
-    Calls with the same layouts may have other domains than the one that was measured: no more is saved than that part of all calls' time.
+    Calls with the same layouts may have other domains than the one that was measured, so no more is
+    saved than that part of the time of all calls.
     """
     known = [(each.calls, found) for each, found in record.measured if "ratio" in found]
     if not known:
@@ -101,3 +97,127 @@ def measured_of(record: Stencil) -> dict[str, Any] | None:
     after = sum(calls * found["relaid_seconds"] for calls, found in known)
     saves = min(before - after, record.times.total * (1 - after / before)) if after < before else before - after
     return {**max(known, key=lambda each: each[0] * each[1]["seconds"])[1], "saves": saves}
+
+
+# ---- watching every call of a class's method ----
+
+
+class Operand(NamedTuple):
+    """An array that is given to a call, and how its callee wants it: `layout` is None where that is
+    not known.
+    """
+
+    name: str
+    array: Any
+    dims: tuple[str, ...] | None = None
+    layout: tuple[int, ...] | None = None
+    alignment: int = 1
+
+
+class Kind:
+    """How the calls of one kind are read, and made again."""
+
+    def key(self, called: Any) -> Any:
+        """Tells one callee from another, as long as its record keeps it."""
+        return id(called)
+
+    def record(self, called: Any) -> Stencil:
+        """A new record of it."""
+        kind, name, backend, function = self.named(called)
+        record = Stencil(kind, name, backend, defined(function))
+        record.keeps = called  # its id is not given to another
+        return record
+
+    def named(self, called: Any) -> tuple[str, str, str, Any]:
+        """Its kind, its name, its backend, and the Python function that it was made of."""
+        raise NotImplementedError
+
+    def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+        """The arrays by name: asked in every call."""
+        raise NotImplementedError
+
+    def operands(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
+        """The arrays with their wanted layouts: asked once for each set of strides."""
+        return [Operand(name, array) for name, array in self.arrays(called, args, kwargs)]
+
+    def not_again(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        """Why a call on copies would do more than the program did; '' where it would not."""
+        return ""
+
+    def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
+        """Call it with other arrays in the place of those of these names."""
+        raise NotImplementedError
+
+
+class _Call(NamedTuple):
+    """A call that runs."""
+
+    record: Stencil
+    strides: Any
+    wrong: bool  # layouts that were not seen before, and are not the wanted ones
+    called: Any
+    args: Any
+    kwargs: Any
+    began: int
+
+
+def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Those that have indices, memory and a dtype; a memoryview has no dtype."""
+    return [
+        (name, value)
+        for name, value in named
+        if getattr(value, "shape", None) and hasattr(value, "strides") and hasattr(value, "dtype")
+    ]
+
+
+def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Undo:
+    """Watch the calls of a method. Calls inside other watched ones are part of them."""
+    plain: Any = getattr(cls, name)
+
+    def before(called: Any, *args: Any, **kwargs: Any) -> Any:
+        if not book.on or _core.watch_depth():
+            return None
+        began = clock()
+        key = kind.key(called)
+        record = book.stencils.get(key)
+        if record is None:
+            record = book.stencils[key] = kind.record(called)
+        arrays = kind.arrays(called, args, kwargs)
+        strides = tuple([(each, array.strides, array.dtype) for each, array in arrays])
+        known, wrong = record.combinations.get(strides), False
+        if known is None:
+            wrong = note_layouts(record, strides, _described(kind.operands(called, args, kwargs)))
+        else:
+            known.calls += 1
+        book.own += clock() - began
+        return _Call(record, strides, wrong, called, args, kwargs, _core.watch_enter())
+
+    def after(call: _Call, *result: Any) -> None:
+        record, strides, wrong, called, args, kwargs, began = call
+        if end_call(record, began) and result:
+            note_lines(book, record, kind.arrays(called, args, kwargs))
+        if measure and wrong and result:
+            measured_beside(book, record, strides, lambda: _measured(kind, called, plain, args, kwargs))
+
+    return between(cls, name, before, after)
+
+
+def _measured(kind: Kind, called: Any, plain: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    why = kind.not_again(called, args, kwargs)
+    if why:
+        return {"why": why}
+    operands = kind.operands(called, args, kwargs)
+    relaid = {
+        operand.name: operand.layout
+        for operand, (_, _, found) in zip(operands, _described(operands), strict=True)
+        if operand.layout is not None and found["order"] != found["wanted"]
+    }
+    arrays = {operand.name: operand.array for operand in operands}
+    return compare(arrays, relaid, lambda other: kind.again(plain, called, args, kwargs, other))
+
+
+def _described(operands: list[Operand]) -> Described:
+    for operand in operands:
+        array = operand.array
+        dims = operand.dims if operand.dims is not None else tuple(str(i) for i in range(len(array.shape)))
+        yield operand.name, array, facts(array, dims, operand.layout, operand.alignment)

@@ -1,19 +1,24 @@
-"""The report for a terminal: plain text, or rich's tables where rich is installed and a terminal reads."""
+"""The report in words: tables for a terminal, by rich where it is installed, and one page of HTML
+with pictures.
+"""
 
 import io
 import shutil
 from collections.abc import Sequence
+from html import escape
 from textwrap import fill
 from typing import Any
 
+from gridbuf import _core
 from gridbuf.columns import columns
+from gridbuf.explain import svg
 from gridbuf.explain.facts import nbytes_text
-from gridbuf.watch.applying import text as applied_text
 
 MOST = 12  # rows of a table
 WIDE = 100  # columns of a sentence
 FASTER = 1.05  # times: less is called no faster
-Table = tuple[str, Sequence[str], list[list[str]], str]  # title, heads, rows, what is left out
+SHORT = 0.02  # seconds: no ratio is told of less
+Table = tuple[str, Sequence[str], list[list[str]], str]  # title, heads, rows, and a line about rows left out
 
 
 def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
@@ -96,7 +101,52 @@ def _measured(measured: dict[str, Any]) -> str:
     ratio = measured.get("ratio")
     if ratio is None:
         return str(measured.get("why", ""))
-    return f"{ratio:.2f} times faster relaid" if ratio >= FASTER else f"no faster relaid ({ratio:.2f})"
+    said = f"{ratio:.2f} times faster relaid" if ratio >= FASTER else f"no faster relaid ({ratio:.2f})"
+    return f"{said}, {spread_text(measured)}" if "low" in measured else said
+
+
+def spread_text(measured: dict[str, Any]) -> str:
+    """The middle half of the rounds' ratios, and whether to trust them."""
+    noisy = ": a noisy machine" if measured["noisy"] else ""
+    return f"{measured['low']:.2f} to {measured['high']:.2f} in {measured['rounds']} rounds{noisy}"
+
+
+def applied_text(applied: dict[str, Any]) -> str:
+    """--apply in a paragraph: the ratio outside of imports, how far to trust it, and the rest that
+    the processes show.
+    """
+    if "why" in applied:
+        return str(applied["why"])
+    command = f"`gridbuf run --install {applied['installed']}`"
+    wrong = []
+    before, after = applied["status"]
+    if before != after:
+        wrong.append(f"they end with {after} and {before}")
+    if not applied["same_output"]:
+        wrong.append(_differs(applied["differs"]))
+    faults, fewer = applied["page_faults"]
+    facts = [
+        f"{seconds(applied['installed_cpu'])} of processor time against {seconds(applied['cpu'])}",
+        f"{fewer:,} page faults against {faults:,}",
+        *wrong,
+    ]
+    if applied["seconds"] < SHORT:
+        begin = f"{command}: the program takes {seconds(applied['seconds'])} outside of imports, too short for a ratio"
+    else:
+        begin = (
+            f"{applied['ratio']:.2f} times as fast with {command}, {spread_text(applied)}: "
+            f"{seconds(applied['installed_seconds'])} against {seconds(applied['seconds'])}, "
+            f"without {seconds(applied['importing'])} of imports, the least of {applied['rounds']}"
+        )
+    return "; ".join([begin, *facts])
+
+
+def _differs(lines: list[Any] | None) -> str:
+    if lines is None:
+        return "their outputs differ in how lines end"
+    number, *both = lines
+    one, other = ("no line" if each is None else repr(_short(each)) for each in both)
+    return f"their outputs differ, first in line {number}: {one} and {other}"
 
 
 def _fields(found: dict[str, Any]) -> list[list[str]]:
@@ -135,7 +185,7 @@ def _blocks(found: dict[str, Any]) -> list[list[str]]:
             if pool is None
             else "nothing"
             if pool["ratio"] < FASTER
-            else f"{seconds(pool['saved'])} ({pool['ratio']:.1f} times faster)"
+            else f"{'about ' if pool.get('estimated') else ''}{seconds(pool['saved'])}"
         )
         faults = f"{a['page_faults']:,}" if not a["own"] else "gridbuf's"
         rows.append(
@@ -229,3 +279,92 @@ def _grid(title: str, heads: Sequence[str], rows: list[list[str]]) -> Any:
     for row in rows:
         grid.add_row(*map(escape, row))
     return grid
+
+
+# ---- one page of HTML: time, and how fields lie and should ----
+
+PAGE_MOST = 40  # rows of a table
+PICTURES = 12
+
+STYLE = """
+body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1100px;padding:0 1em;color:#222;background:#fff}
+h1{font-size:1.3em}h2{font-size:1.05em;margin:1.8em 0 .4em}
+table{border-collapse:collapse;font-size:12.5px}th,td{text-align:left;padding:3px 10px 3px 0;border-bottom:1px solid #ddd;vertical-align:top}
+td:first-child{font-family:ui-monospace,monospace}pre{white-space:pre-wrap}
+.pair{display:flex;gap:1.5em;flex-wrap:wrap;margin:.6em 0 1.6em}.pair>div{flex:1 1 420px;max-width:520px}
+@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}th,td{border-color:#444}}
+"""
+
+
+def page(found: dict[str, Any]) -> str:
+    """A page that needs nothing else."""
+    title = f"gridbuf watch: {' '.join(found['program'])}"
+    parts = [f"<h1>{escape(title)}</h1>", f"<pre>{escape(head(found))}</pre>"]
+    if found.get("applied"):
+        parts.append(f"<p>{escape(applied_text(found['applied']))}</p>")
+    if found.get("advice"):
+        parts.append("<h2>what to change</h2><ol>" + "".join(f"<li>{escape(a['text'])}</li>" for a in found["advice"]) + "</ol>")
+    parts += [_bars("time in stencils", [(f"{s['name']} ({s['backend']})", s["seconds"]) for s in found["stencils"]], seconds)]
+    parts += [_bars("bytes allocated", [(a["line"]["text"], a["bytes"]) for a in found["allocations"]], nbytes_text)]
+    parts += [
+        _bars("bytes copied unasked", [(f"{c['line']['text']} {c['kind']}", c["bytes"]) for c in found["copies"]], nbytes_text)
+    ]
+    pictures = _pictures(found)
+    if pictures:
+        parts.append("<h2>fields that lie otherwise than their backend wants</h2>" + "".join(pictures))
+    parts += [_html_table(*table) for table in tables(found, PAGE_MOST)]
+    if found.get("not_seen"):
+        parts.append("<h2>not seen</h2><ul>" + "".join(f"<li>{escape(each)}</li>" for each in found["not_seen"]) + "</ul>")
+    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style><body>{"".join(parts)}</body></html>\n'
+
+
+def _html_table(title: str, heads: Sequence[str], rows: list[list[str]], left: str) -> str:
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    more = f"<p>{escape(left)}</p>" if left else ""
+    return f"<h2>{escape(title)}</h2><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _bars(title: str, values: list[tuple[str, float]], words: Any) -> str:
+    """One bar for each, the longest first."""
+    values = sorted(values, key=lambda each: -each[1])[:12]
+    largest = values[0][1] if values else 0.0
+    if largest <= 0:
+        return ""
+    rows = []
+    for i, (name, value) in enumerate(values):
+        y, width = 22 * i, 380 * value / largest
+        rows.append(
+            f'<text x="310" y="{y + 14}" text-anchor="end">{escape(name[-46:])}</text>'
+            f'<rect x="320" y="{y + 3}" width="{max(width, 1):.1f}" height="14" fill="#4477aa" fill-opacity=".8"/>'
+            f'<text x="{326 + width:.1f}" y="{y + 14}" opacity=".7">{escape(words(value))}</text>'
+        )
+    return (
+        f'<h2>{escape(title)}</h2><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 {22 * len(values) + 4}" role="img" '
+        f'style="width:100%;max-width:800px" font-family="system-ui,sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>'
+    )
+
+
+def _pictures(found: dict[str, Any]) -> list[str]:
+    """Of each layout that is not the wanted one: as it is, and as it is wanted."""
+    drawn: list[str] = []
+    for s in found["stencils"]:
+        for f in s["fields"]:
+            if f["order"] != f["wanted"] and len(f["order"]) == len(f["shape"]) and len(drawn) < PICTURES:
+                both = "".join(f"<div>{escape(words)}{_picture(f, order)}</div>" for words, order in (
+                    (f"as it lies: {f['order']}", f["order"]), (f"as {s['backend']} wants it: {f['wanted']}", f["wanted"]),
+                ))  # fmt: skip
+                made = ", ".join(line["text"] for line in f["made_by"])
+                drawn.append(f"<h3>{escape(s['name'])}: {escape(f['name'])} {escape(made)}</h3><div class=pair>{both}</div>")
+    return drawn
+
+
+def _picture(field: dict[str, Any], order: str) -> str:
+    """The drawing of a compact field with this order of strides; '' where there is nothing to draw."""
+    dims = sorted(order, key=lambda dim: field["dims"].index(dim)) if "dims" in field else sorted(order)
+    try:
+        layout = tuple(order.index(dim) for dim in dims)
+        plan = _core.plan(tuple(field["shape"]), field["dtype"], dimensions=tuple(dims), layout=layout)
+        return svg.picture(plan, ((0, 0),) * len(dims))
+    except Exception:  # more indices than can be drawn, names that gridbuf does not know
+        return ""

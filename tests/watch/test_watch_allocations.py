@@ -14,7 +14,7 @@ from resident import small_pages
 from watched import allocations_are_seen, number, told, watch, watching
 
 import gridbuf as gb
-from gridbuf.watch import pool
+from gridbuf.watch import benchmark as pool
 
 MODEL = """
 import numpy as np

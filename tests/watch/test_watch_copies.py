@@ -12,6 +12,7 @@ import pytest
 from watched import allocations_are_seen, number, told, watch, watching
 
 import gridbuf as gb
+from gridbuf.watch.recommendations import advice
 
 SEVEN = """
 import pickle
@@ -197,3 +198,65 @@ def test_nothing_is_written_afterwards() -> None:
         pass
     np.ascontiguousarray(A.T)
     assert told(book)["copies"] == []
+
+
+# ---- copies of gridbuf's own ----
+
+
+def inside_gridbuf(text: str) -> Any:
+    """A function as a file of gridbuf's has it."""
+    names = {"np": np, "pickle": pickle, "copy": copy}
+    exec(compile(text, str(Path(gb.__file__).parent / "distributed" / "made_up.py"), "exec"), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        ("np.ascontiguousarray(a.T)", "numpy.ascontiguousarray"),
+        ("np.array(a)", "numpy.array"),
+        ("np.ravel(a.T)", "numpy.ravel"),
+        ("pickle.dumps(a)", "pickle.dumps"),
+        ("copy.deepcopy(a)", "copy.deepcopy"),
+    ],
+)
+def test_a_copy_inside_of_gridbuf_is_told_apart_and_no_advice(call: str, kind: str) -> None:
+    """The program's line called gridbuf; the copy that gridbuf then made is nothing that the line could do without."""
+    ours, mine = inside_gridbuf(f"def f(a):\n    return {call}\n"), eval(f"lambda a: {call}", vars(inspect.getmodule(Given)))
+    with watching() as book:
+        for function in (ours, mine):
+            function(A)
+        rows = {row["kind"]: row for row in told(book)["copies"]}
+    assert {name: row["own"] for name, row in rows.items()} == {kind: False, f"{kind}, in gridbuf": True}
+    assert rows[kind]["line"]["file"] == rows[f"{kind}, in gridbuf"]["line"]["file"].replace(__file__, "<string>")
+    found = {"stencils": [], "allocations": [], "messages": [], "copies": [*rows.values()], "seconds": 0.0}
+    (line,) = advice({**found, "copies": [{**row, "seconds": 1.0} for row in rows.values()]})
+    assert "in gridbuf" not in line["text"]
+
+
+@allocations_are_seen
+def test_the_layout_that_gridbuf_gave_is_not_advised_against() -> None:
+    given, plain = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst"), np.zeros((40, 50, 8), order="F")
+    with watching() as book:
+        given, plain = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst"), np.zeros((40, 50, 8), order="F")
+        np.ascontiguousarray(given)
+        np.ascontiguousarray(plain)
+        rows = told(book)["copies"]
+    assert [row["of_gridbuf"] for row in rows] == [True, False]
+    found = {"stencils": [], "allocations": [], "messages": [], "seconds": 0.0}
+    said = [advice({**found, "copies": [{**row, "seconds": 1.0}]})[0]["text"] for row in rows]
+    assert "keep its layout, and take any strides" in said[0] and "allocate it in the order" in said[1]
+
+
+@pytest.mark.slow
+@allocations_are_seen
+def test_checksums_of_fields_are_no_copies_of_the_program_s(tmp_path: Path) -> None:
+    source = (
+        "import numpy as np\nimport gridbuf.distributed as gbd\n"
+        'grid = gbd.grid((64, 64), "IJ", halo=1)\n'
+        'T = grid.zeros("IJK", sizes={"K": 20}, backend="gt:cpu_ifirst")\n'
+        "for _ in range(20):\n    grid.checksum(T)\n"
+    )
+    found = watch(source, cwd=tmp_path)
+    assert all(row["own"] for row in found["copies"])
+    assert not any("copied" in line["text"] for line in found["advice"])

@@ -16,7 +16,7 @@ from numpy import sum as total
 from numpy.random import normal
 from watched import watch
 
-from gridbuf.watch.gufuncs import only_computes
+from gridbuf.watch.programs import only_computes
 
 other = np.random
 generator = np.random.default_rng(1)

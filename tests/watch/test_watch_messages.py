@@ -118,7 +118,7 @@ def test_messages_by_line(tmp_path: Path, begun_anew: None) -> None:
 def test_specifications(spec: Any, nbytes: int, derived: bool) -> None:
     from mpi4py import MPI
 
-    from gridbuf.watch.specifications import read
+    from gridbuf.watch.datatypes import read
 
     found = read(MPI, spec(MPI, np.zeros(1000)))
     assert (found.nbytes, found.derived) == (nbytes, derived)

@@ -11,13 +11,16 @@ import pytest
 from under_mpi import run
 from watched import number
 
-from gridbuf.watch.advice import advice
+from gridbuf.watch.recommendations import advice
 from gridbuf.watch.table import tables
 
 MPI = pytest.importorskip("mpi4py.MPI", exc_type=ImportError)
-from gridbuf.watch import packing  # noqa: E402
-from gridbuf.watch.datatypes import arrays  # noqa: E402
-from gridbuf.watch.specifications import buffers, read  # noqa: E402
+from gridbuf.watch import messages as packing  # noqa: E402
+from gridbuf.watch.datatypes import (  # noqa: E402
+    arrays,
+    buffers,
+    read,
+)
 
 D = MPI.DOUBLE
 DATATYPES = {
@@ -58,22 +61,24 @@ def test_arrays_are_the_elements_of_a_datatype(name: str, count: int) -> None:
         datatype.Pack(whole, packed, 0, MPI.COMM_SELF)
         ours[:] = theirs
         assert packed.tobytes() == views[0].tobytes()
-    measured = packing.measure(MPI, read(MPI, [ours, count, datatype]).pieces[0])
+    measured = packing.measure_packing(MPI, read(MPI, [ours, count, datatype]).pieces[0])
     assert measured["why"] == "" and all(measured[key] > 0 for key in ("pack", "unpack", "send", "receive"))
 
 
 @pytest.mark.parametrize(("make", "why"), [
     (lambda: D.Create_indexed([1] * 100, np.cumsum(np.arange(1, 101)).tolist()), "100 blocks that no loop goes through"),
-    (lambda: D.Create_darray(2, 0, [10, 10], [MPI.DISTRIBUTE_BLOCK] * 2, [MPI.DISTRIBUTE_DFLT_DARG] * 2, [1, 2]), "nobody takes a darray apart"),
+    (lambda: D.Create_darray(2, 0, [10, 10], [MPI.DISTRIBUTE_BLOCK] * 2, [MPI.DISTRIBUTE_DFLT_DARG] * 2, [1, 2]), "a darray is not taken apart"),
 ])  # fmt: skip
 def test_what_no_array_says_is_packed_by_mpi_alone(make: Any, why: str) -> None:
-    found = packing.measure(MPI, read(MPI, [np.zeros(10000), 1, make().Commit()]).pieces[0])
+    found = packing.measure_packing(MPI, read(MPI, [np.zeros(10000), 1, make().Commit()]).pieces[0])
     assert found["why"] == why and found["pack"] > 0 and "send" not in found
 
 
 def test_what_does_not_go_is_said() -> None:
     still = D.Create_vector(2, 1, 3).Create_resized(0, 0).Commit()
-    assert packing.measure(MPI, read(MPI, [np.zeros(9), 2, still]).pieces[0]) == {"why": "one begins 0 bytes after the other"}
+    assert packing.measure_packing(MPI, read(MPI, [np.zeros(9), 2, still]).pieces[0]) == {
+        "why": "one begins 0 bytes after the other"
+    }
 
 
 def test_every_way_to_name_what_is_sent() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import gridbuf
-from gridbuf.watch.book import Book
 from gridbuf.watch.main import install
+from gridbuf.watch.records import Book
 from gridbuf.watch.report import report
 
 ROOT = Path(gridbuf.__file__).parents[1]
@@ -24,7 +24,7 @@ allocations_are_seen = pytest.mark.skipif(
 # What a program says that goes on until --live has shown what it does.
 UNTIL_SHOWN = """
 import threading
-from gridbuf.watch.live import Live
+from gridbuf.watch.output import Live
 shown, show = threading.Event(), Live._show
 Live._show = lambda self: (show(self), shown.set())
 assert shown.wait(300)

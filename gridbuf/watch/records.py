@@ -1,12 +1,11 @@
-"""Where the collectors write: one record for each thing that is told apart, and what writing cost."""
+"""The counts and times that collectors write: a record for each stencil, copy and message by line."""
 
 import os
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from statistics import median
 from typing import Any
 
-from gridbuf import _core
 from gridbuf.strides import boundary
 from gridbuf.watch.lines import Line
 
@@ -15,7 +14,7 @@ KEPT = 4096
 
 
 class Times:
-    """How often, and how long: total, least and median."""
+    """Count, total, least and median of durations."""
 
     __slots__ = ("count", "least", "samples", "step", "total")
 
@@ -25,7 +24,7 @@ class Times:
         self.step = 1
 
     def add(self, seconds: float) -> int:
-        """One more; how many there are."""
+        """Add one; the number of all."""
         self.count = count = self.count + 1
         self.total += seconds
         if seconds < self.least:
@@ -47,7 +46,7 @@ class Layout:
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self.facts = facts
-        self.lines: dict[Line | None, None] = {}  # who allocated it, in order
+        self.lines: dict[Line | None, None] = {}  # that allocated it, in order
 
     def lies_at(self, address: int) -> None:
         """Another array that lies so: of all that are looked at, the least boundary is told."""
@@ -75,21 +74,11 @@ class Stencil:
         self.combinations: dict[Hashable, Combination] = {}  # by all strides
         self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
         self.callers: dict[Line, None] = {}
-        self.counted: dict[Any, None] = {}  # C's methods, which count calls of it
         self.measured: list[tuple[Combination, dict[str, Any]]] = []
-        self.keeps: Any = None  # what its collector wants to have at hand: alive, nothing else has its address
-
-    def take(self, method: Any, key: Any = None, left: int = -1) -> None:
-        """Take what one of C's methods has counted; the key is known to it from now on, and the next to come here is after `left` calls."""
-        self.counted[method] = None
-        seconds, calls = _core.watch_taken(method, key, left)
-        for each in seconds:
-            self.times.add(each)
-        for known, count in calls:
-            self.combinations[known].calls += count
+        self.keeps: Any = None  # the called object: while it lives, its address is not another's
 
     def calls_with(self, layout: Layout) -> int:
-        """In how many calls a field came so."""
+        """The number of calls in which a field came so."""
         return sum(each.calls for each in self.combinations.values() if layout in each.layouts)
 
 
@@ -98,8 +87,10 @@ class Copy:
 
     def __init__(self) -> None:
         self.count, self.bytes, self.seconds = 0, 0, 0.0
-        self.not_timed = 0  # copies whose seconds were of something else besides
-        self.made_by: Line | None = None  # who allocated what was copied
+        self.not_timed = 0  # copies whose seconds contain something else, such as compiling
+        self.own = False  # made inside of a call of gridbuf's: no line of the program can change it
+        self.made_by: Line | None = None  # the line that allocated the copied array
+        self.of_gridbuf = False  # in memory of gridbuf's, so in a layout that was asked for
 
     def add(self, nbytes: int, seconds: float | None) -> None:
         self.count += 1
@@ -110,13 +101,17 @@ class Copy:
             self.seconds += seconds
 
     def all_seconds(self) -> float | None:
-        """Those that were not timed took what the others did; None where there are no others."""
+        """The seconds of all: copies that were not timed took as long as the others; None without
+        others.
+        """
         timed = self.count - self.not_timed
         return self.seconds * self.count / timed if timed else None
 
 
 class Packed:
-    """Elements of one kind that MPI packed or unpacked, how many, and what was measured of one beside the program."""
+    """Elements of one kind that MPI packed or unpacked, how many, and the measurement of one beside
+    the program.
+    """
 
     def __init__(self, receives: bool, measured: dict[str, Any]) -> None:
         self.receives, self.count, self.measured = receives, 0, measured
@@ -132,26 +127,17 @@ class Message:
 
 
 class Book:
-    """Everything that was seen; `on` says whether anything is still written."""
+    """Everything that was seen; nothing more is written once `on` is False."""
 
     def __init__(self) -> None:
         self.on, self.process, self.began = True, os.getpid(), clock()
         self.stencils: dict[Hashable, Stencil] = {}
         self.copies: dict[tuple[str, str, Line], Copy] = {}
         self.messages: dict[tuple[str, str, Line], Message] = {}
-        self.packed: dict[Hashable, dict[str, Any]] = {}  # what was measured of elements of one kind
-        self.looked: list[Callable[[], None]] = []  # take what C has counted of copies
+        self.packed: dict[Hashable, dict[str, Any]] = {}  # measurements of elements of one kind
         self.own = 0.0  # seconds in our own code, by the clock
-        self.aside = 0.0  # seconds in what was measured beside the program
-        self.events = 0  # looks at what is no stencil's call: what the clock does not see of them is measured at the end
+        self.aside = 0.0  # seconds in measurements beside the program
+        self.events = 0  # looks at calls of other functions: their cost is measured at the end
         self.children = 0
         self.rank: tuple[int, int] | None = None  # of how many processes of MPI
         self.not_seen: dict[str, None] = {}
-
-    def copy(self, kind: str, why: str, line: Line, made_by: Callable[[], Line | None] = lambda: None) -> Copy:
-        """The record of such copies; who allocated what was copied is asked for the first of a line."""
-        found = self.copies.get((kind, why, line))
-        if found is None:
-            found = self.copies[kind, why, line] = Copy()
-            found.made_by = made_by()
-        return found
