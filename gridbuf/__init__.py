@@ -16,9 +16,6 @@ Examples
 """
 
 try:
-    from gridbuf import address_space as _address_space
-
-    _address_space.check()
     from gridbuf import _core as _core
 except ImportError:
     from importlib.util import find_spec

@@ -313,7 +313,8 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        `set_num_threads`, else GRIDBUF_NUM_THREADS, else the cores this process may use.
+        `set_num_threads`, else GRIDBUF_NUM_THREADS, else the processors of this process: those of its affinity mask, and no more
+        than the CPU quota of its control groups.
 
     Examples
     --------
@@ -322,6 +323,7 @@ def get_num_threads() -> int:
     True
     """
 
+def cpu_quota(root: str, /) -> float: ...
 def set_num_threads(n: int, /) -> None:
     """Use n threads from now on.
 
@@ -348,6 +350,8 @@ def set_num_threads(n: int, /) -> None:
 def is_mapped(address: int, nbytes: int, /) -> bool: ...
 def typestr_bytes(text: str, /) -> int | str: ...
 def host_description(obj: Any, /) -> dict[str, Any] | None: ...
+def field_reduce(of_numpy: Any, field: Field, axis: Any, /) -> Any: ...
+def elementwise(ufunc: Any, inputs: tuple[Any, ...], out: Any, /) -> bool: ...
 def host_arrays(fields: Any, outputs: Any, dims: Any, dtypes: Any, backend: Any, /) -> dict[str, Any] | None: ...
 def constant(obj: Any, /) -> Any: ...
 def registrations() -> int: ...
@@ -486,7 +490,7 @@ def cuda_get_stream() -> int: ...
 def cuda_block(kind: int, device: int, span: int, boundary: int, offset: int, /) -> tuple[_DeviceBlock, int]: ...
 def cuda_wait_for(*fields: Field) -> None: ...
 def cuda_copy_begin(dst: Any, src: Any, casting: str, stream: int, /) -> _AsyncCopy: ...
-def cuda_copy_sides(dst: Any, src: Any, stream: int, /) -> tuple[Field, Any, bool]: ...
+def cuda_copy_sides(dst: Any, src: Any, stream: int, asked: bool, /) -> tuple[Field, Any, bool]: ...
 def cuda_exports() -> dict[str, int]: ...
 def numpy_handler() -> tuple[Any, bool]: ...
 def set_numpy_handler(handler: Any, /) -> Any: ...
@@ -495,16 +499,12 @@ def watch_start(skipped: tuple[str, ...], least: int, /) -> Any: ...
 def watch_stop() -> None: ...
 def watch_enter() -> int: ...
 def watch_leave(began: int, /) -> float: ...
-def watch_function(plain: Any, slow: Any, note: Any, least: int, way: int, /) -> Any: ...
-def watch_copies(function: Any, key: int, record: Any, /) -> tuple[int, list[tuple[Any, int, int, float]]]: ...
 def watch_apart(seconds: float, /) -> None: ...
 def watch_depth() -> int: ...
-def watch_method(plain: Any, slow: Any, cls: Any, run: bool, /) -> Any: ...
-def watch_taken(method: Any, key: Any, left: int, /) -> tuple[list[float], list[tuple[int, int]]]: ...
+def watch_stand_in(plain: Any, before: Any, after: Any, /) -> Any: ...
 def watch_lines() -> list[tuple[str, int, int, int, int, int, int, int, int]]: ...
-def watch_block(address: int, /) -> tuple[str, int, int, int] | None: ...
+def watch_block(address: int, /) -> tuple[str, int, int, int, int] | None: ...
 def watch_total() -> tuple[int, int]: ...
-def watch_strides(values: dict[str, Any], /) -> int | None: ...
 def gufunc_loops(ufunc: Any, /) -> list[tuple[bytes, int, int]]: ...
 def gufunc_capsule(capsule: Any, /) -> int: ...
 def gufunc_builtins() -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]: ...
@@ -637,6 +637,103 @@ class Plan:
 
     @staticmethod
     def of(array_or_field: Any, /) -> Plan: ...
+    def empty(self) -> Any:
+        """An uninitialised array as planned: `gridbuf.empty` without reading the request again.
+
+        Returns
+        -------
+        numpy.ndarray or cupy.ndarray
+            Whose memory is not initialised.
+
+        Raises
+        ------
+        MemoryError
+            No memory, or a limit (`gridbuf.memory.set_limit`).
+        RuntimeError, ImportError
+            A plan for a GPU without a GPU or without cupy.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> plan = gb.plan((4, 5, 6), backend="gt:cpu_ifirst")
+        >>> plan.empty().strides
+        (8, 32, 160)
+        """
+
+    def zeros(self) -> Any:
+        """An array of zeros as planned.
+
+        Returns
+        -------
+        numpy.ndarray or cupy.ndarray
+
+        Raises
+        ------
+        MemoryError, RuntimeError, ImportError
+            As `empty`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.plan(3).zeros()
+        array([0., 0., 0.])
+        """
+
+    def full(self, fill_value: Any, /) -> Any:
+        """An array of one value as planned.
+
+        Parameters
+        ----------
+        fill_value : scalar
+            What every element is; converted as by assignment.
+
+        Returns
+        -------
+        numpy.ndarray or cupy.ndarray
+
+        Raises
+        ------
+        MemoryError, RuntimeError, ImportError
+            As `empty`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> gb.plan(3, "int32").full(7)
+        array([7, 7, 7], dtype=int32)
+        """
+
+    def field(self, *, halo: Any = None, origin: Any = None) -> Field:
+        """An uninitialised Field as planned, with the plan's dims.
+
+        Parameters
+        ----------
+        halo : sequence of int or of (low, high) pairs, optional
+            Elements around the domain, one entry for each index.
+        origin : sequence of int, optional
+            The first point of the domain; the lower halo unless given.
+
+        Returns
+        -------
+        Field
+            Whose memory is not initialised.
+
+        Raises
+        ------
+        TypeError, ValueError
+            A halo or an origin that does not fit the shape.
+        MemoryError, RuntimeError
+            As `empty`.
+
+        Examples
+        --------
+        >>> import gridbuf as gb
+        >>> plan = gb.plan((4, 5, 6), backend="gt:cpu_ifirst", halo=(1, 1, 0))
+        >>> f = plan.field(halo=(1, 1, 0))
+        >>> f.dims, f.domain.shape
+        (('I', 'J', 'K'), (2, 3, 6))
+        """
+
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -899,6 +996,7 @@ class Field:
     def readonly(self) -> bool: ...
     @property
     def plan(self) -> Plan: ...
+    _dims_given: bool
     @property
     def _own_plan(self) -> Plan | None: ...
     def _plan_at(self, index: Any, /) -> Plan: ...

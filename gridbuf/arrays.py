@@ -4,14 +4,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.docstrings import as_in
 from gridbuf.like import base_shape, copy_values, like, prepare, renamed
 
 
-def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any) -> NDArray[Any]:
+def from_array(
+    data: Any = None, device_data: Any = None, *, dtype: Any = np.float64, **spec: Any
+) -> np.ndarray[Any, np.dtype[Any]]:
     """A new array of float64, or of the dtype given, with the values of another, laid out as asked.
 
     Parameters
@@ -87,6 +88,8 @@ def copy(data: Any) -> Any:
 
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     F = TypeVar("F", bound=_core.Field)
     T = TypeVar("T", bound=np.generic)
 
@@ -100,7 +103,7 @@ if TYPE_CHECKING:
         @overload
         def __call__(self, data: Any, dtype: type[T] | np.dtype[T], **spec: Any) -> NDArray[T]: ...
         @overload
-        def __call__(self, data: Any, dtype: Any = None, **spec: Any) -> NDArray[Any]: ...
+        def __call__(self, data: Any, dtype: Any = None, **spec: Any) -> np.ndarray[Any, np.dtype[Any]]: ...
 
 
 def _typed(function: Callable[..., Any]) -> "_Like":

@@ -270,7 +270,7 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     from gridbuf.cuda import handle_of
 
     handle = _core.cuda_get_stream() if stream is None else handle_of(stream)
-    to, values, at_once = _core.cuda_copy_sides(dst, src, handle)
+    to, values, at_once = _core.cuda_copy_sides(dst, src, handle, stream is not None)
     if at_once:
         return Copy(dst, src, _Begin(_core.cuda_copy_begin(to, values, casting, handle)))
     begin = _Begin()

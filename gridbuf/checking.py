@@ -2,27 +2,13 @@
 
 import sys
 from collections import Counter
-from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from gridbuf import _core
-from gridbuf.columns import columns
 from gridbuf.defaults import get_default_backend
-from gridbuf.strides import boundary
 from gridbuf.wrapping import as_field
 
-
-class Row(NamedTuple):
-    """What is found of one field, and whether that is well."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    order: str
-    wanted: str
-    alignment: str
-    ok: bool
-    verdict: str
+if TYPE_CHECKING:  # importing gridbuf makes no named tuple
+    from gridbuf.checked_rows import Row
 
 
 class Check:
@@ -38,7 +24,7 @@ class Check:
         Whether every field is as the backend wants it.
     """
 
-    def __init__(self, backend: str, rows: tuple[Row, ...]) -> None:
+    def __init__(self, backend: str, rows: "tuple[Row, ...]") -> None:
         self.backend, self.rows = backend, rows
         self.ok = all(row.ok for row in rows)
 
@@ -47,10 +33,14 @@ class Check:
         return head, [(r.name, str(r.shape), r.dtype, r.order, r.wanted, r.alignment, r.verdict) for r in self.rows]
 
     def __repr__(self) -> str:
+        from gridbuf.columns import columns
+
         head, rows = self._table()
         return f"on {self.backend}; orders go from the largest stride to the smallest\n" + "\n".join(columns([head, *rows]))
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         head, rows = self._table()
         top = "".join(f'<th style="text-align:left">{escape(c)}</th>' for c in head)
         body = ""
@@ -99,6 +89,8 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     >>> gb.check(h, backend="gt:cpu_ifirst").ok
     True
     """
+    from gridbuf.checked_rows import row_of
+
     if backend is None:
         backend = get_default_backend()
         if backend == "C":
@@ -109,49 +101,4 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     wrapped = [(name, obj, as_field(obj, name)) for name, obj in each]
     floats = Counter(field.dtype.name for _, _, field in wrapped if field.dtype.kind == "f")
     usual = floats.most_common(1)[0][0] if floats else None
-    return Check(backend, tuple(_row(name, obj, field, backend, usual) for name, obj, field in wrapped))
-
-
-def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]) -> tuple[str, str]:
-    """Two orders of the names, from the largest stride to the smallest: the one that memory has, and the one that is wanted.
-
-    An index of one element has no stride to speak of, and stands where it is wanted.
-    """
-    wanted = sorted(range(len(dims)), key=layout.__getitem__)
-    moving = sorted((i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i]))  # stable: ties as wanted
-    found = iter(moving)
-    order = [next(found) if shape[i] > 1 else i for i in wanted]
-    return "".join(dims[i] for i in order), "".join(dims[i] for i in wanted)
-
-
-def _row(name: str, obj: Any, field: _core.Field, backend: str, usual: str | None) -> Row:
-    layout = _core.plan((2,) * field.ndim, backend=backend, dimensions=field.dims).layout
-    found, wanted = order_of(field.strides, field.shape, field.dims, layout)
-    preset = _core.plan(field.shape, field.dtype, backend=backend, dimensions=field.dims)
-    problems = []
-    on_gpu = field.device != "cpu"
-    if (preset.device != "cpu") != on_gpu and not isinstance(field, _core.ManagedField):
-        problems.append("wrong device: it lies on " + ("a GPU" if on_gpu else "the host"))
-    if found != wanted:
-        it = name if name.isidentifier() else "field"
-        a_field = isinstance(obj, _core.Field)
-        kept = "" if field.dtype == "f8" else "dtype=None, "  # else it makes float64
-        remedy = f"{it}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({it}, {kept}backend={backend!r})"
-        problems.append(f"slow: copy once with {remedy}")
-    if field.dtype.kind == "f" and usual not in (None, field.dtype.name):
-        problems.append(f"{field.dtype} beside {usual}")
-    return Row(
-        name, field.shape, str(field.dtype), found or "scalar", wanted or "scalar", _boundary(field), not problems, "; ".join(problems) or "fits"
-    )  # fmt: skip
-
-
-def _boundary(field: _core.Field) -> str:
-    """The boundary that the first element of the domain lies on."""
-    if field.size == 0:
-        return "-"
-    interface = field.__cuda_array_interface__ if isinstance(field, _core.DeviceField) else field.numpy().__array_interface__
-    at = interface["data"][0]
-    inside = field.origin is not None and all(o < n for o, n in zip(field.origin, field.shape, strict=True))
-    if field.origin is not None and inside:
-        at += sum(o * s for o, s in zip(field.origin, field.strides, strict=True))
-    return f"{boundary(at)} B"
+    return Check(backend, tuple(row_of(name, obj, field, backend, usual) for name, obj, field in wrapped))

@@ -11,7 +11,7 @@ from gridbuf import running, startup
 from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.errors import UsageError, quiet_pipe
 from gridbuf.paper.options import add_arguments as add_distributed_arguments
-from gridbuf.watch.options import add_arguments as add_watch_arguments
+from gridbuf.watch.main import add_arguments as add_watch_arguments
 
 PROGRAMS = ("run", "watch")  # they end as the program ends that they run
 
@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> Any:
     0
     """
     parser, commands = _parser()
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:  # the command's own usage; argparse would print that of `gridbuf`
+        commands[arguments.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         if arguments.command in PROGRAMS:
             return arguments.run(arguments)

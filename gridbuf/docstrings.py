@@ -1,11 +1,9 @@
 """What several functions have in common is said in the docstring of one of them, and read in those of all."""
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_TITLES = re.compile(r"^([A-Z]\w+)\n-+\n", flags=re.MULTILINE)
 _ORDER = ("", "Parameters", "Returns", "Yields", "Raises", "Notes", "Examples")
 
 
@@ -36,14 +34,29 @@ def as_in(model: Callable[..., Any]) -> Callable[[_F], _F]:
 
 def _sections(docstring: str) -> dict[str, str]:
     """The text under each title, without the indentation of the source; what stands before the first is under ''."""
-    indent = re.search(r"\n( *)\S", docstring)
-    text = docstring.replace(f"\n{indent[1]}", "\n") if indent else docstring
-    first, *others = _TITLES.split(text.rstrip())
-    return {"": first, **dict(zip(others[::2], others[1::2], strict=True))}
+    first, *others = docstring.rstrip().split("\n")
+    indent = " " * next((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), 0)
+    lines = [first, *(line.removeprefix(indent) for line in others)]
+    found, title, ruled = {"": ""}, "", False
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if ruled:  # the dashes below a title
+            ruled = False
+        elif line.isalpha() and below and not below.strip("-"):
+            title, ruled = line, True
+            found[title] = ""
+        else:
+            found[title] += f"{line}\n"
+    return found
 
 
 def _entries(section: str) -> dict[str, str]:
     """The description of each parameter by its name; `a, b : int` is that of two."""
-    found = re.split(r"^(?=\S)", section.strip("\n"), flags=re.MULTILINE)[1:]
-    heads = [(re.split(r" : |\n", entry)[0].split(", "), entry.rstrip("\n") + "\n") for entry in found]
-    return {name.lstrip("*"): entry for names, entry in heads for name in names}
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section.rstrip("\n").split("\n"):
+        if line[:1].strip():
+            names = [name.lstrip("*") for name in line.split(" : ")[0].split(", ")]
+            found |= dict.fromkeys(names, "")
+        for name in names:
+            found[name] += f"{line}\n"
+    return {name: text.rstrip("\n") + "\n" for name, text in found.items()}

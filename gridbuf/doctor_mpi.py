@@ -115,7 +115,7 @@ def _threads(level: int) -> str:
 
 
 def _sharing() -> str:
-    from gridbuf.distributed.ranks.sharing import VARIABLE, machine, wanted
+    from gridbuf.distributed.ranks.shared_memory import VARIABLE, machine, wanted
 
     try:
         if not wanted():

@@ -9,7 +9,7 @@ import numpy as np
 from gridbuf import _core, arrays
 from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
-from gridbuf.like import CLASS_OF, OWN_TYPES, base_shape, copy_values, like_spec, of_class, prepare, renamed
+from gridbuf.like import CLASS_OF, OWN_TYPES, base_shape, copy_values, like_spec, names_in, of_class, prepare, renamed
 from gridbuf.wrapping import naming
 
 Field = _core.Field
@@ -45,10 +45,15 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, 
     source, spec, dtype = prepare(data, device_data, dtype, spec)
     if isinstance(data, Field) and "halo" not in spec and "origin" not in spec:
         spec = {**spec, "halo": data.halo, "origin": data.origin}
+    unnamed = isinstance(data, Field) and not names_in(spec)
+    if unnamed:
+        spec = {**spec, "dims": data.dims}
     try:
         field = Field.empty(base_shape(source.shape, dtype), dtype, **spec)
     except TypeError as error:
         raise renamed(error, "Field.from_array") from None
+    if unnamed:
+        field._dims_given = False
     if isinstance(source, Field) and source.dims != field.dims:
         source = Field(source, dims=field.dims)  # the index order is kept; other dims are new names for the same indices
     copy_values(field, source)
@@ -101,6 +106,7 @@ def to(self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: An
         field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
     except TypeError as error:
         raise renamed(error, "Field.to") from None
+    field._dims_given = self._dims_given or dims is not None
     copy_values(field, source)
     return of_class(self, field)
 
@@ -142,13 +148,14 @@ def _reduce(self: _core.Field) -> tuple[Any, ...]:
     spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
     host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
     values = np.ascontiguousarray(host.numpy()).reshape(self.shape)
-    if type(self) in OWN_TYPES:
-        return _rebuild, (values, spec)
-    return _rebuild, (values, spec, type(self).__dict__.get(CLASS_OF, type(self))), getattr(self, "__dict__", None) or None
+    cls = Field if type(self) in OWN_TYPES else type(self).__dict__.get(CLASS_OF, type(self))
+    return _rebuild, (values, spec, cls, self._dims_given), getattr(self, "__dict__", None) or None
 
 
-def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field) -> _core.Field:
+def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field, dims_given: bool = True) -> _core.Field:
     field = Field.empty(values.shape, values.dtype, **spec)
+    if not dims_given:
+        field._dims_given = False
     copy_values(field, values)
     return field if cls is Field else _around(cls, field)
 

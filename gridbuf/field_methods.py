@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -321,6 +322,10 @@ def _as_function(name: str, what: str, example: str) -> Callable[..., Any]:
 
     def method(self: _core.Field, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:
+            if not args and not kwargs and (whole := _whole().get(function)):
+                found = _core.field_reduce(whole, self, axis)
+                if found is not NotImplemented:
+                    return found
             return function(self, axis, *args, **kwargs)
         except (TypeError, ValueError) as error:
             _blame(error, function, args, kwargs)
@@ -329,6 +334,13 @@ def _as_function(name: str, what: str, example: str) -> Callable[..., Any]:
     method.__name__ = method.__qualname__ = name
     method.__doc__ = _ALONG.format(name=name, what=what, example=example)
     return method
+
+
+@cache
+def _whole() -> dict[Any, Any]:
+    from gridbuf.numpy_functions import WHOLE
+
+    return WHOLE
 
 
 def _blame(error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -79,11 +79,16 @@ def renamed(error: TypeError, name: str) -> TypeError:
 _ORDERS = ("C", "F")  # presets that name an order and no machine: the values stay where they are
 
 
+def names_in(spec: dict[str, Any]) -> bool:
+    """Whether a request says what its indices are called."""
+    return spec.get("dimensions") is not None or spec.get("dims") is not None
+
+
 def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     """spec completed so that the result has data's order of strides, padding and alignment."""
     spec = dict(spec)
-    if "dimensions" not in spec and "dims" not in spec:
-        dims = get_dims(data)
+    if not names_in(spec):
+        dims = data.dims if isinstance(data, _core.Field) else get_dims(data)
         if dims is not None:
             spec["dimensions"] = dims
     if "backend" in spec and spec["backend"] not in _ORDERS:
@@ -136,13 +141,13 @@ def like(
             return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
         except TypeError as error:
             raise renamed(error, f"{make.__name__}_like") from None
+    named = data._dims_given or names_in(spec)
     spec = like_spec(data, spec)
-    if not hasattr(data, "__gt_dims__") and spec.get("dimensions") is None:
-        spec.pop("dimensions", None)
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": data.halo, "origin": data.origin}
     try:
         made = field_make(data.shape, *args, data.dtype if dtype is None else dtype, **spec)
     except TypeError as error:
         raise renamed(error, f"{make.__name__}_like") from None
+    made._dims_given = named
     return of_class(data, made)

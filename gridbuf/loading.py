@@ -11,6 +11,11 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
 
     def load() -> Any:
         public = __import__(f"{package}.public", fromlist=["public"])
+        if "__all__" not in vars(public):
+            raise ImportError(
+                f"{package} is being imported: a signal handler or a tracer runs within its first use and needs it, too; "
+                "use before what a handler uses"
+            )
         namespace.update({name: getattr(public, name) for name in ("__all__", *public.__all__)})
         return public
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
 from gridbuf.described import entries_of, pick
 
@@ -159,7 +159,7 @@ def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | No
     return tuple(own.index(d) for d in wanted)
 
 
-def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> NDArray[Any]:
+def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> np.ndarray[Any, np.dtype[Any]]:
     """An np.ndarray over the object's memory.
 
     Parameters

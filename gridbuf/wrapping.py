@@ -7,25 +7,24 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.debugging import debugging
 from gridbuf.described import entries_of, pick
-from gridbuf.halo_attrs import remembered
 from gridbuf.names import described_dims, get_dims, get_origin, index_order
+from gridbuf.shared_halo import shared_halo
 from gridbuf.validation import as_dtype, boolean_or_none
 
 host_array = _core.host_array
 _VOID, _OF_USERS = np.dtype("V1").num, 256  # NumPy's numbers of kinds of dtypes
 
 
-def values(obj: Any) -> NDArray[Any]:
+def values(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """np.asarray for values to copy: an array interface is checked before NumPy believes it."""
     return np.asarray(_core.values(obj))
 
 
-def array_protocol(array: NDArray[Any], dtype: Any, copy: Any) -> NDArray[Any]:
+def array_protocol(array: np.ndarray[Any, np.dtype[Any]], dtype: Any, copy: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """What __array__(dtype, copy=copy) answers for memory that `array` shows."""
     copy, wanted = boolean_or_none(copy, "copy"), array.dtype if dtype is None else as_dtype(dtype)
     if wanted == array.dtype and not copy:
@@ -64,7 +63,7 @@ def as_field(obj: Any, argument: str = "field") -> _core.Field:
         return _core.Field(obj)
 
 
-def from_array_method(obj: Any) -> NDArray[Any]:
+def from_array_method(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
     """xarray and others: __array__ may copy, so the memory is looked at twice."""
     first, second = np.asarray(obj), np.asarray(obj)
     if first.dtype.hasobject or (first.size and not np.shares_memory(first, second)):
@@ -153,7 +152,7 @@ def cupy_memory(array: Any) -> tuple[Any, ...] | None:
     return owner, address, array.shape, array.strides, array.dtype, device, stream_of(device)
 
 
-def check_mask(obj: NDArray[Any]) -> None:
+def check_mask(obj: np.ndarray[Any, np.dtype[Any]]) -> None:
     """A masked array without masked elements is as good as any other: netCDF4 reads such ones."""
     if isinstance(obj, np.ma.MaskedArray) and (masked := int(np.count_nonzero(np.ma.getmaskarray(obj)))):
         raise ValueError(
@@ -210,11 +209,11 @@ def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
 
 
 def _carried_halo(obj: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
-    """Origin and halo in index order, of a storage or of a DataArray that was one."""
+    """Origin and halo in index order, of a storage or of a DataArray over the memory of one."""
     if isinstance(obj, _core.StorageBase):
         halo: Any = getattr(obj, "halo", ())
         return None, halo if any(map(any, halo)) else None
-    return remembered(obj, dims)
+    return shared_halo(obj, dims)
 
 
 def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
@@ -235,5 +234,5 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
         from gridbuf.interface.agreement import check_agreement
 
         check_agreement(obj)
-    remembered_origin, halo = _carried_halo(obj, dims)
-    return dims, remembered_origin if origin is None else origin, halo
+    shared_origin, halo = _carried_halo(obj, dims)
+    return dims, shared_origin if origin is None else origin, halo

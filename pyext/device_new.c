@@ -32,7 +32,7 @@ gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero) {
 /* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
     if (!gb_py_upcall_get(GB_PY_UP_CUPY_STREAM)) return -1;   /* cupy is missing */
-    if ((*stream = gb_py_current_stream())) return 0;
+    if ((*stream = gb_py_queue_for(device).stream)) return 0;   /* one of this GPU */
     GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", device);
     if (!number) return -1;
     *stream = PyLong_AsUnsignedLongLong(number);

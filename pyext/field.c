@@ -79,12 +79,16 @@ static PyObject *get_own_plan(PyObject *self, void *_) {
     return Py_NewRef(of(self)->lists ? Py_None : (PyObject *)of(self)->plan);
 }
 
-static PyObject *no_attribute(const char *name, const char *why) {
-    return PyErr_Format(PyExc_AttributeError, "this Field has no %s: %s", name, why);
+/* gt4py asks each argument of each call for both attributes, so their texts are made once. */
+static PyObject *no_dims, *no_origin;
+
+static PyObject *no_attribute(PyObject *text) {
+    PyErr_SetObject(PyExc_AttributeError, text);
+    return NULL;
 }
 
 static PyObject *get_gt_dims(PyObject *self, void *_) {
-    if (!of(self)->dims_given) return no_attribute("__gt_dims__", "no dims were given, so a stencil's annotation decides");
+    if (!of(self)->dims_given) return no_attribute(no_dims);
     return get_dims(self, NULL);
 }
 
@@ -92,7 +96,7 @@ static PyObject *get_gt_dims(PyObject *self, void *_) {
  * __gt_dims__ but takes __gt_origin__ as it is. */
 static PyObject *get_gt_origin(PyObject *self, void *_) {
     gb_py_field *f = of(self);
-    if (!f->origin) return no_attribute("__gt_origin__", "neither origin nor halo was given");
+    if (!f->origin) return no_attribute(no_origin);
     int n = f->geometry.ndim;
     int64_t sorted[GB_MAXDIMS];
     for (int i = 0; i < n; i++) {
@@ -103,10 +107,25 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
     return gb_py_ints_tuple(sorted, n);
 }
 
+/* Whether the names were given; else they are those that the indices had by default, and stay with them. */
+static PyObject *get_dims_given(PyObject *self, void *_) { return PyBool_FromLong(of(self)->dims_given); }
+
+static int set_dims_given(PyObject *self, PyObject *value, void *_) {
+    int given = value ? gb_py_bool(value, "_dims_given", "a bool") : -1;
+    if (given < 0) return -1;
+    of(self)->dims_given = (uint8_t)given;
+    return 0;
+}
+
 /* Another Field may share the memory, and a stencil may rely on what it was told. */
 static int not_settable(PyObject *self, PyObject *value, void *name) {
     return PyErr_Format(PyExc_AttributeError, "%s: it cannot be set; gridbuf.Field(f, %s=...) is a Field over the same memory with another",
                         (const char *)name, (const char *)name), -1;
+}
+
+static int domain_not_settable(PyObject *self, PyObject *value, void *_) {
+    PyErr_SetString(PyExc_AttributeError, "domain: it cannot be set; field.domain[...] = value writes its elements");
+    return -1;
 }
 
 static PyGetSetDef getset[] = {
@@ -118,6 +137,7 @@ static PyGetSetDef getset[] = {
     {"size", get_size, NULL, "How many elements (int).", NULL},
     {"nbytes", get_nbytes, NULL, "Bytes of the elements alone (int).", NULL},
     {"dims", get_dims, not_settable, "The name of each index (tuple of str), the default names when none were given.", "dims"},
+    {"_dims_given", get_dims_given, set_dims_given, "Whether dims were given (bool); set on new Fields only.", NULL},
     {"origin", get_origin, not_settable, "The first point of the domain, in index order (tuple of int), or None.", "origin"},
     {"halo", get_halo, not_settable, "(low, high) elements around the domain, for each index, or None.", "halo"},
     {"T", gb_py_field_reversed, NULL, "The same memory with the indices in reverse order.", NULL},
@@ -125,7 +145,7 @@ static PyGetSetDef getset[] = {
     {"readonly", get_readonly, NULL, "Whether the memory must not be written to (bool).", NULL},
     {"plan", get_plan, NULL, "The layout as a gridbuf.Plan.", NULL},
     {"_own_plan", get_own_plan, NULL, "The plan this Field was allocated by, or None.", NULL},
-    {"domain", gb_py_field_domain, NULL, "The Field without its halo, sharing memory.", NULL},
+    {"domain", gb_py_field_domain, domain_not_settable, "The Field without its halo, sharing memory.", NULL},
     {"__gt_dims__", get_gt_dims, NULL, "The dims for gt4py; absent when none were given.", NULL},
     {"__gt_origin__", get_gt_origin, NULL, "The origin for gt4py, in the order I, J, K, 0, 1, ...; absent when not given.", NULL},
     {NULL},
@@ -169,6 +189,7 @@ static PyMethodDef methods[] = {
     {"ones", (PyCFunction)(void *)gb_py_field_ones, FAST | METH_STATIC, GB_PY_DOC_Field_ones},
     {"full", (PyCFunction)(void *)gb_py_field_full, FAST | METH_STATIC, GB_PY_DOC_Field_full},
     {"numpy", gb_py_field_numpy, METH_NOARGS, GB_PY_DOC_Field_numpy},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
     {"_plan_at", plan_at, METH_O, "The plan, where that element was aligned."},
     {"_around", gb_py_field_around, METH_O | METH_CLASS, "A Field of this class over the memory of another."},
     {"_empty_like", gb_py_field_empty_like, METH_NOARGS, "An empty Field of the same plan, dims, origin and halo; None for a view."},
@@ -216,9 +237,8 @@ static PyType_Slot host_slots[] = {
     {0, NULL},
 };
 
-/* On the type, and not on Fields. */
+/* On the type, and not on Fields: of_the_type.h says why. */
 static PyMethodDef protocols[] = {
-    {"__array_ufunc__", (PyCFunction)(void *)gb_py_field_array_ufunc, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_ufunc__},
     {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
     {NULL},
 };
@@ -226,6 +246,9 @@ static PyMethodDef protocols[] = {
 static void refuse(PyObject *obj, PyObject *name) { PyErr_Format(PyExc_AttributeError, "%R is for NumPy, which asks the type of a Field", name); }
 
 int gb_py_field_init(PyObject *module) {
+    no_dims = PyUnicode_FromString("this Field has no __gt_dims__: no dims were given, so a stencil's annotation decides");
+    no_origin = PyUnicode_FromString("this Field has no __gt_origin__: neither origin nor halo was given");
+    if (!no_dims || !no_origin) return -1;
     if (gb_py_add_type(module, &gb_py_FieldType, (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots}, NULL) < 0 ||
         gb_py_of_the_type(gb_py_FieldType, protocols, refuse) < 0) return -1;
     return gb_py_add_type(module, &gb_py_HostFieldType, (PyType_Spec){"gridbuf.HostField", GB_PY_FIELD_SIZE(1), 0, GB_PY_OPEN, host_slots}, gb_py_FieldType);   /* garbage collection is inherited */

@@ -3,7 +3,7 @@
 #include "core/keywords.h"
 
 /* A Field over a new block for the plan. */
-static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
+gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero) {
     void *data;
     gb_py_field *f;
     if (!gb_py_plan_on_heap(plan->plan)) {
@@ -25,7 +25,7 @@ static gb_py_field *over_plan(gb_py_plan_object *plan, int zero) {
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     gb_py_field *f = (gb_py_field *)self;
     if (f->lists) Py_RETURN_NONE;
-    gb_py_field *made = over_plan(f->plan, 0);
+    gb_py_field *made = gb_py_field_over_plan(f->plan, 0);
     if (made) made->dims_given = f->dims_given;
     if (made && gb_py_field_copy_meta(made, f) < 0) Py_CLEAR(made);
     if (!made || Py_TYPE((PyObject *)made) == Py_TYPE(self)) return (PyObject *)made;
@@ -46,8 +46,8 @@ static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_r
     r->itemsize = dtype->itemsize;
     r->device = GB_CPU;
     memcpy(r->shape, g->shape, (size_t)n * sizeof *r->shape);
-    r->dims_len = lead->dims_given ? n : -1;
-    if (lead->dims_given) memcpy(r->dims, g->dims, (size_t)n * sizeof *r->dims);
+    r->dims_len = n;
+    memcpy(r->dims, g->dims, (size_t)n * sizeof *r->dims);
     r->aligned_len = aligned ? n : -1;
     if (aligned) memcpy(r->aligned_index, aligned, (size_t)n * sizeof *aligned);
     r->layout_len = n;
@@ -67,15 +67,56 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
         like_request(lead, dtype, &request);
         if (!(plan = gb_py_plan_for(&request, dtype))) return NULL;
     }
-    gb_py_field *f = over_plan(plan, 0);
+    gb_py_field *f = gb_py_field_over_plan(plan, 0);
     Py_DECREF((PyObject *)plan);
     if (f) f->dims_given = lead->dims_given;
     if (f && gb_py_field_copy_meta(f, lead) < 0) Py_CLEAR(f);
     return f;
 }
 
+/* As a reduction leaves it: the order of strides stays, rows are padded where the fastest index is still there, and the first point
+ * of the domain is aligned. */
+static void kept_request(const gb_py_field *lead, const int *kept, int n, const gb_py_dtype *dtype, gb_request *r) {
+    const gb_geometry *g = &lead->geometry;
+    const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
+    int32_t layout[GB_MAXDIMS];
+    int64_t padded[GB_MAXDIMS];
+    memset(r, 0, offsetof(gb_request, shape));
+    r->ndim = r->dims_len = r->layout_len = n;
+    r->itemsize = dtype->itemsize;
+    r->device = GB_CPU;
+    r->aligned_len = lead->halo || lead->origin ? n : -1;
+    r->byte_alignment = p ? p->want.boundary & -p->want.boundary : 0;
+    if (p) memcpy(layout, p->layout, (size_t)g->ndim * sizeof *layout);
+    else gb_plan_read_rows(g, layout, padded);
+    for (int i = 0; i < n; i++) {
+        int k = kept[i];
+        r->shape[i] = g->shape[k];
+        r->dims[i] = g->dims[k];
+        r->aligned_index[i] = lead->halo ? lead->halo[2 * k] : lead->origin ? lead->origin[k] : 0;
+        r->layout[i] = 0;
+        for (int j = 0; j < n; j++) r->layout[i] += layout[kept[j]] < layout[k];
+        if (p && layout[k] == g->ndim - 1 && p->padded_shape[k] > g->shape[k]) r->padding = p->padded_shape[k];
+    }
+}
+
+gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, int n, gb_py_dtype *dtype) {
+    gb_request request;
+    kept_request(lead, kept, n, dtype, &request);
+    GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for(&request, dtype);
+    gb_py_field *f = plan ? gb_py_field_over_plan(plan, 0) : NULL;
+    if (!f) return NULL;
+    f->dims_given = lead->dims_given;
+    if (gb_py_field_room(f, lead->origin != NULL, lead->halo != NULL) < 0) Py_CLEAR(f);
+    for (int i = 0; f && i < n; i++) {
+        if (lead->origin) f->origin[i] = lead->origin[kept[i]];
+        if (lead->halo) memcpy(&f->halo[2 * i], &lead->halo[2 * kept[i]], 2 * sizeof *f->halo);
+    }
+    return f;
+}
+
 static PyObject *of_plan(gb_py_plan_object *plan, const gb_py_meta *meta, int zero) {
-    gb_py_field *f = over_plan(plan, zero);
+    gb_py_field *f = gb_py_field_over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta->has_dims;
     if (f && gb_py_field_set_meta(f, meta) < 0) Py_CLEAR(f);
     return (PyObject *)f;

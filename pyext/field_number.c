@@ -89,10 +89,32 @@ static int fits_as_out(PyObject *out, const gb_py_field *lead) {
 
 static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
 
-static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+static gb_py_elements elements_of(PyObject *obj, int lead_type, void *room) {
+    static const int64_t repeated[GB_MAXDIMS];
+    if (PyArray_CheckExact(obj)) return gb_py_elements_of_array((PyArrayObject *)obj);
+    if (!gb_py_is_field(obj)) return gb_py_elements_of_number(obj, lead_type, room, repeated);
+    gb_py_field *f = (gb_py_field *)obj;
+    return gb_py_elements_at(f->data, f->geometry.strides, f->geometry.ndim, f->dtype->descr, f->dtype->alignment);
+}
+
+/* By the ufunc's own loop; 0: by NumPy. The shape is the lead's. */
+static int elementwise(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, const gb_py_field *lead) {
+    _Alignas(16) char room[16];
+    gb_py_elements args[GB_PY_ELEMENTWISE_INPUTS], target = elements_of(out, -1, room);
+    if (PyArray_CheckExact(out) && !PyArray_ISWRITEABLE((PyArrayObject *)out)) return 0;
+    for (int i = 0; i < n; i++) args[i] = elements_of(in[i], lead->dtype->descr->type_num, room);
+    return gb_py_elementwise_into(ufunc, args, n, &target, lead->geometry.shape, lead->geometry.ndim);
+}
+
+static PyObject *by_numpy(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     GB_PY_OWNED PyObject *target = bare(out), *a = target ? bare(in[0]) : NULL, *b = a && n > 1 ? bare(in[1]) : NULL;
     GB_PY_OWNED PyObject *done = a && (b || n == 1) ? gb_py_ufunc_into(ufunc, a, b, target) : NULL;
     return done ? Py_NewRef(out) : NULL;
+}
+
+static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, const gb_py_field *lead) {
+    int done = elementwise(ufunc, in, n, out, lead);
+    return done < 0 ? NULL : done ? Py_NewRef(out) : by_numpy(ufunc, in, n, out);
 }
 
 PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
@@ -107,27 +129,61 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
     int type = result_type(ufunc, in, code, n);
     if (type == -2) return NULL;
     if (type < 0) Py_RETURN_NOTIMPLEMENTED;
-    if (out) return run(ufunc, in, n, out);
+    if (out) return run(ufunc, in, n, out, lead);
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(type);
     GB_PY_OWNED gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
     GB_PY_OWNED PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
-    return made ? run(ufunc, in, n, made) : NULL;
+    return made ? run(ufunc, in, n, made, lead) : NULL;
+}
+
+/* np.where of Fields with the same indices, arrays of their shape and numbers. NotImplemented: it needs thought. */
+static PyObject *where(PyObject *args) {
+    const gb_py_field *lead = NULL;
+    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
+    for (Py_ssize_t i = n; i-- > 0;)
+        if (gb_py_is_plain_field(PyTuple_GetItem(args, i))) lead = (gb_py_field *)PyTuple_GetItem(args, i);
+    if (n != 3 || !lead) Py_RETURN_NOTIMPLEMENTED;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (code_beside(PyTuple_GetItem(args, i), lead) == -1) Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED PyObject *arrays = PyTuple_New(n);
+    for (Py_ssize_t i = 0; arrays && i < n; i++) gb_py_put(&arrays, i, bare(PyTuple_GetItem(args, i)));
+    GB_PY_OWNED PyObject *found = arrays ? PyObject_CallObject(gb_py_where, arrays) : NULL;
+    if (!found) return NULL;
+    if (!PyArray_CheckExact(found)) Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR((PyArrayObject *)found));
+    return dtype ? gb_py_field_holding(gb_py_field_like(lead, dtype), (PyArrayObject *)found) : NULL;
 }
 
 /* ---- the general way ---- */
 
+/* `ufunc.reduce(field, axis)`, and nothing else. */
+static PyObject *reduced(PyObject *args, PyObject *kwargs) {
+    Py_ssize_t named = kwargs ? PyDict_Size(kwargs) : 0;
+    PyObject *method = PyTuple_Size(args) == 3 && named < 2 ? PyTuple_GetItem(args, 1) : NULL, *axis = NULL;
+    if (!method || !PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "reduce") != 0) Py_RETURN_NOTIMPLEMENTED;
+    if (named && !(axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis))) Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED PyObject *first = axis ? Py_NewRef(axis) : PyLong_FromLong(0);
+    GB_PY_OWNED PyObject *reduce = first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
+    return reduce ? gb_py_field_reduced(reduce, PyTuple_GetItem(args, 2), first) : NULL;
+}
+
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *found = reduced(args, kwargs);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
     return gb_py_array_ufunc(gb_py_field_quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
 }
 
 /* (self, (function, types, args, kwargs)) */
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
     int plain = gb_py_is_plain_field(self) && PyTuple_Size(args) == 4;
-    PyObject *of_numpy = plain ? gb_py_whole_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2), PyTuple_GetItem(args, 3)) : NULL;
-    if (of_numpy) {
-        GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL);
-        return array ? PyObject_CallFunctionObjArgs(of_numpy, array, Py_None, NULL) : NULL;
-    }
+    PyObject *axis = NULL, *of_numpy = NULL;
+    if (plain) of_numpy = gb_py_plain_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2), PyTuple_GetItem(args, 3), &axis);
+    PyObject *found = of_numpy ? gb_py_field_reduced(of_numpy, self, axis) : NULL;
+    if (plain && PyTuple_GetItem(args, 0) == gb_py_where && PyDict_Check(PyTuple_GetItem(args, 3)) && !PyDict_Size(PyTuple_GetItem(args, 3)))
+        found = where(PyTuple_GetItem(args, 2));
+    if (found && found != Py_NotImplemented) return found;
+    Py_XDECREF(found);
     if (PyErr_Occurred()) return NULL;
     PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_FUNCTION);
     return function ? PyObject_Call(function, args, kwargs) : NULL;

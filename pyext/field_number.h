@@ -1,6 +1,7 @@
 /* field_number.h: ufuncs and NumPy's protocols of functions, for the Field type. */
 #pragma once
 
+#include "core/elementwise.h"
 #include "core/operators.h"
 #include "field/field.h"
 

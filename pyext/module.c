@@ -3,8 +3,7 @@
  *
  * core/        what Python calls: functions.h; where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
  *              from any thread: decref.c; a request: args.c, dtype.c, element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *              callcache.c (same call, same plan); host memory: who allocates: watch_blocks.c, watch_line.c, watch.c, watch_layouts.c, watch_call.c, watch_copies.c; trace.c,
- *              memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, of_the_type.c; keys: cut.c; memory of the driver: device_stream.c, device_block.c
+ *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, elementwise.c, of_the_type.c; keys: cut.c; memory of the driver: device_stream.c, device_block.c
  * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
  * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
  *              (any object to its memory), values.c, field_wrap.c
@@ -12,11 +11,13 @@
  * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
  * gufunc/      attach.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
  *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
+ * watch/       lines.c, allocations.c, stand_in.c
  * storage/     record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, type.c: host storages, as far as they need no thought
  * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
- *              field_new.c, field_index.c, field_number.c, field_dlpack.c, exchange.c, field.c (the type); like.c
+ *              field_new.c, plan_memory.c (a Plan's methods), field_reduce.c, field_index.c, field_number.c, field_dlpack.c, exchange.c, field.c (the type); like.c
  */
 #define GB_PY_IMPORTS_NUMPY
+#include "core/upcall.h"
 #include "field/field.h"
 
 #include <docs.h>
@@ -24,7 +25,7 @@
 #ifdef GRIDBUF_PANIC
 static PyObject *panic_py(PyObject *self, PyObject *none) {
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gbridge_panic(&e)) < 0 ? NULL : Py_NewRef(Py_None);
+    return GB_PY_ENTER_GO(&e, gb_py_go->panic(&e)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 #endif
 
@@ -41,26 +42,45 @@ static PyMethodDef methods[] = {
 
 /* In reading order: what stands further down uses what stands above. */
 #define INITS(INIT)                                                                                                                \
-    INIT(gb_py_numbers_init) INIT(gb_py_operators_init) INIT(gb_py_of_the_type_init) INIT(gb_py_watch_call_init)                   \
-    INIT(gb_py_watch_copies_init) INIT(gb_py_trace_init) INIT(gb_py_go_init) INIT(gb_py_attribute_init) INIT(gb_py_decref_init)    \
+    INIT(gb_py_numbers_init) INIT(gb_py_operators_init) INIT(gb_py_elementwise_init) INIT(gb_py_of_the_type_init) INIT(gb_py_trace_init)                        \
+    INIT(gb_py_go_init) INIT(gb_py_attribute_init) INIT(gb_py_decref_init)    \
     INIT(gb_py_handler_init) INIT(gb_py_args_init) INIT(gb_py_dtype_init) INIT(gb_py_plan_init) INIT(gb_py_device_block_init)      \
-    INIT(gb_py_field_init) INIT(gb_py_device_field_init) INIT(gb_py_import_dlpack_init) INIT(gb_py_from_producer_init)             \
+    INIT(gb_py_field_init) INIT(gb_py_plan_memory_init) INIT(gb_py_device_field_init) INIT(gb_py_import_dlpack_init) INIT(gb_py_from_producer_init)             \
     INIT(gb_py_async_copy_init) INIT(gb_py_field_dlpack_init) INIT(gb_py_exchange_init)           \
     INIT(gb_py_program_init) INIT(gb_py_messages_init) INIT(gb_py_keywords_init) INIT(gb_py_reduce_args_init)                      \
-    INIT(gb_py_gufunc_init) INIT(gb_py_describe_init) INIT(gb_py_storage_init) INIT(gb_py_storage_function_init)
+    INIT(gb_py_gufunc_init) INIT(gb_py_stand_in_init) INIT(gb_py_describe_init) INIT(gb_py_storage_init) INIT(gb_py_storage_function_init)
 #define DECLARED(init) int init(PyObject *module);
 #define ENTRY(init) init,
 INITS(DECLARED)
 
+/* The types and caches below exist once a process. An import after sys.modules was purged gets the module that holds them,
+ * so that Fields made before stay Fields; another interpreter has its own, which NumPy refuses. */
+static PyObject *first;
+static PyInterpreterState *first_interpreter;
+
+static PyObject *create(PyObject *spec, PyModuleDef *unused) {
+    (void)unused;
+    if (first && first_interpreter == PyInterpreterState_Get()) {
+        gb_py_upcall_forget();
+        return Py_NewRef(first);
+    }
+    GB_PY_OWNED PyObject *name = PyObject_GetAttrString(spec, "name");
+    return name ? PyModule_NewObject(name) : NULL;
+}
+
 static int exec(PyObject *module) {
     static int (*const inits[])(PyObject *) = {INITS(ENTRY)};
+    if (module == first) return 0;
     import_array1(-1);
     for (size_t i = 0; i < sizeof inits / sizeof *inits; i++)
         if (inits[i](module) < 0) return -1;
+    first = Py_NewRef(module);
+    first_interpreter = PyInterpreterState_Get();
     return 0;
 }
 
 static PyModuleDef_Slot slots[] = {
+    {Py_mod_create, create},
     {Py_mod_exec, exec},
 #ifdef Py_GIL_DISABLED
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},

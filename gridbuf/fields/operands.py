@@ -91,6 +91,27 @@ def refuse_names(ufunc: Any, operands: Iterable[Any]) -> None:
         )
 
 
+def foreign(obj: Any) -> bool:
+    """Whether an object is an array of another library that answers ufuncs itself: dask's, xarray's."""
+    ours = isinstance(obj, (Field, _core.StorageBase, np.ndarray, *_PLAIN))
+    return not ours and getattr(type(obj), "__array_ufunc__", None) is not None
+
+
+def by_another(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with another library's array: its class answers, first for Fields as they are, then for their plain arrays.
+
+    dask leaves a call to any class with `__array_ufunc__`, xarray refuses the classes that it does not know: both take an ndarray.
+    """
+    others = [obj for obj in inputs if foreign(obj)]
+    if not others or kwargs.keys() & {"out", "where"} or any(isinstance(obj, (DeviceField, _core.StorageBase)) for obj in inputs):
+        return NotImplemented
+    for obj in others:
+        found = type(obj).__array_ufunc__(obj, ufunc, method, *inputs, **kwargs)
+        if found is not NotImplemented:
+            return found
+    return getattr(ufunc, method)(*(obj.numpy() if isinstance(obj, Field) else obj for obj in inputs), **kwargs)
+
+
 def arrays(objects: Iterable[Any], device: bool, argument: str = "operand") -> list[Any]:
     """The operands' arrays on that side; TypeError where one is on the other."""
     return [obj if obj is None or is_scalar(obj) else array(obj, device, argument) for obj in objects]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.fields.operands import Field, answers, refuse_names, takes
+from gridbuf.fields.operands import Field, answers, foreign, refuse_names, takes
 
 
 def _has_operators(other: Any) -> bool:
@@ -13,9 +13,15 @@ def _has_operators(other: Any) -> bool:
     return isinstance(other, np.ndarray) or hasattr(type(other), "__array_ufunc__")
 
 
+def _says(other: Any, ufunc: Any) -> bool:
+    """Whether a class has an operator: without its own `==` only identities would be compared, and those are not meant."""
+    own: Any = type(other).__eq__
+    return ufunc not in (np.equal, np.not_equal) or own is not object.__eq__
+
+
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     other = b if isinstance(a, Field) else a
-    if other is not None and (takes(other) or answers(other)):
+    if other is not None and (takes(other) or answers(other) or (foreign(other) and _says(other, ufunc))):
         return ufunc(a, b)
     has_operators = _has_operators(other)
     if has_operators and getattr(type(other), "__array_ufunc__", None) is not None:

@@ -29,6 +29,7 @@ def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resoluti
         None if names is None else tuple(names[i] for i in kept),
         None if halo is None else tuple((0, 0) if i in over else halo[i] for i in kept),
         None if origin is None else tuple(0 if i in over else origin[i] for i in kept),
+        tuple(field.dims[i] for i in kept),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ class Resolution(NamedTuple):
     names: tuple[str, ...] | None  # of a new output; None: it has none
     halo: tuple[Pair, ...] | None
     origin: tuple[int, ...] | None
+    defaults: tuple[str, ...] | None = None  # of a new output without names: those that its indices have by default
 
 
 @lru_cache(maxsize=1024)
@@ -42,7 +43,8 @@ def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, .
         if missing := lacking(frame, out[0]):
             raise ValueError(f"out: its dims {out[0]} lack {', '.join(missing)}; the result has {tuple(frame)}")
         frame, shape = out
-    halo, origin = _domain([(o, o.names) for o in named], tuple(frame), shape)
+    having = [(o, names) for names, o in zip(axes, inputs, strict=True) if o is not None]
+    halo, origin = _domain(having, tuple(frame), shape)
     out_adapts = tuple(into_out(o, tuple(frame), shape, "dims") for o in outputs)
     return Resolution(tuple(None if a is None else into(a, frame) for a in axes), out_adapts, shape, tuple(frame), halo, origin)
 

@@ -14,9 +14,11 @@ from gridbuf.strides import slowest_first
 Field = _core.Field
 
 
-def _slowest_first(lead: _core.Field, names: tuple[str, ...] | None, ndim: int) -> tuple[int, ...]:
+def _slowest_first(lead: _core.Field, resolution: Resolution, ndim: int) -> tuple[int, ...]:
     """The indices of a result, the one with the largest stride first, as they lie in `lead`."""
-    own = names_of(lead)
+    names, own = resolution.names, names_of(lead)
+    if names is None and resolution.defaults is not None:  # some of lead's own indices
+        names, own = resolution.defaults, lead.dims
     order = slowest_first(lead.strides)
     if names is None or own is None:
         missing = list(range(max(ndim - lead.ndim, 0)))
@@ -41,8 +43,9 @@ def lead_of(operands: tuple[Any, ...], names: tuple[str, ...] | None) -> _core.F
 def new(lead: _core.Field, resolution: Resolution, dtype: "np.dtype[Any]") -> _core.Field:
     """New memory where lead's is, with the class and the attributes of lead."""
     ndim = len(resolution.shape)
-    spec: dict[str, Any] = {"halo": resolution.halo, "origin": resolution.origin, "dims": resolution.names}
-    order = _slowest_first(lead, resolution.names, ndim)
+    names = resolution.names or resolution.defaults or (lead.dims if lead.ndim == ndim else None)
+    spec: dict[str, Any] = {"halo": resolution.halo, "origin": resolution.origin, "dims": names}
+    order = _slowest_first(lead, resolution, ndim)
     spec["layout"] = tuple(order.index(i) for i in range(ndim))
     if lead._own_plan is not None:
         plan = lead._own_plan
@@ -58,4 +61,6 @@ def new(lead: _core.Field, resolution: Resolution, dtype: "np.dtype[Any]") -> _c
         spec["memory"] = plan.memory
     if isinstance(lead, _core.DeviceField):
         spec["device"] = lead.device
-    return of_class(lead, Field.empty(resolution.shape, dtype, **{k: v for k, v in spec.items() if v is not None}))
+    made = Field.empty(resolution.shape, dtype, **{k: v for k, v in spec.items() if v is not None})
+    made._dims_given = resolution.names is not None
+    return of_class(lead, made)

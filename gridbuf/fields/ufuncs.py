@@ -13,12 +13,12 @@ from gridbuf.like import of_class
 
 def call(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What `__array_ufunc__` answers: a Field, or NotImplemented where another operand has to know."""
-    out = kwargs.get("out") or ()
-    out = out if isinstance(out, tuple) else (out,)
+    out = kwargs.get("out")
+    out = () if out is None else out if isinstance(out, tuple) else (out,)  # numba hands on what it was given
     every = (*inputs, *out, *((kwargs["where"],) if "where" in kwargs else ()))
     if any(map(operands.answers, every)) if method == "at" else not all(map(operands.takes, every)):
         operands.refuse_names(ufunc, every)
-        return NotImplemented
+        return operands.by_another(ufunc, method, inputs, kwargs)
     if method == "outer":
         return outer(ufunc, *inputs, **kwargs)
     if method != "__call__":
@@ -49,7 +49,9 @@ def _elementwise(ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...], kwar
             if target is None:
                 results[i] = new(lead, resolution, dtypes[i])
                 targets[i] = operands.array(results[i], device)
-    ufunc(*views, out=tuple(adapted(t, adapt) for t, adapt in zip(targets, resolution.out_adapts, strict=True)), **kwargs)
+    into = tuple(adapted(t, adapt) for t, adapt in zip(targets, resolution.out_adapts, strict=True))
+    if kwargs or len(into) > 1 or not _core.elementwise(ufunc, tuple(views), into[0]):
+        ufunc(*views, out=into, **kwargs)
     return results[0] if ufunc.nout == 1 else tuple(results)
 
 

@@ -64,10 +64,7 @@ class Choosing(_core.GUFunc):
             if self._generator is None:
                 raise
             types = "".join(DTYPES[w or o.number].char for o, w in zip(inputs, wanted or bytes(self.nin), strict=False))
-            with self._lock:  # it is asked once for these types, also by two threads
-                if types not in self._generated:
-                    self._generated[types] = self._generate(types, inputs)
-            found = self._generated[types]
+            found = self._generate(types, tuple(o.layout for o in inputs))
             if not all(w in (0, t) for w, t in zip(wanted, self._types(found), strict=False)):
                 raise
         return found
@@ -77,10 +74,16 @@ class Choosing(_core.GUFunc):
         types = bytes(o.number | (0 if o.array.dtype.isnative else _core.SWAPPED) for o in inputs)
         return self._select(types, bytes(o.weak for o in inputs), wanted, casting)
 
-    def _generate(self, types: str, inputs: list[Input]) -> int:
-        """A kernel for these types and no others."""
+    def _generate(self, types: str, layouts: tuple[str, ...]) -> int:
+        """The generator's kernel for these types and no others; asked once, also by two threads."""
+        with self._lock:
+            if types not in self._generated:
+                self._generated[types] = self._ask_generator(types, layouts)
+        return self._generated[types]
+
+    def _ask_generator(self, types: str, layouts: tuple[str, ...]) -> int:
         assert self._generator is not None
-        kernel = self._generator(types, tuple(o.layout for o in inputs))
+        kernel = self._generator(types, layouts)
         if not isinstance(kernel, Kernel):
             raise SignatureError(f"generator: it returned {type(kernel).__name__} for the types {types!r}, a kernel is needed")
         takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
@@ -94,6 +97,26 @@ class Choosing(_core.GUFunc):
             return dtype or out
         kernel = int(self._select(bytes([array, array]), bytes(2), b"", "safe"))
         return int(self._types(kernel)[2])
+
+    def _folding_kernel(self, array: int, dtype: int, out: int) -> int:
+        """The kernel that folds elements of a type, or SignatureError."""
+        try:
+            number = self._folded_type(array, dtype, out)
+            for n, owner in enumerate(self._owners):
+                of_generator = n in self._generated.values()
+                if not of_generator and self._types(n) == bytes([number] * 3) and owner.go_name is None:
+                    return n
+        except SignatureError:
+            if self._generator is None:
+                raise
+        if self._generator is not None:
+            n = self._generate(DTYPES[dtype or out or array].char * 2, ("strided", "strided"))
+            types = self._types(n)
+            if types == types[:1] * 3 and (dtype or out) in (0, types[0]) and self._owners[n].go_name is None:
+                return n
+        raise SignatureError(
+            f"{self.name}: reducing needs a C kernel with one type for its operands; its kernels are {', '.join(self.types)}"
+        )
 
     def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
         return identity_bytes(self.identity, dtype)

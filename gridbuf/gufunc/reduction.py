@@ -21,13 +21,9 @@ def choose(g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras:
         raise SignatureError(
             f"{g.name}: only two inputs and one output without core dimensions reduce, or a StateKernel; this is {g.signature}"
         )
-    number = g._folded_type(array, dtype, out)
-    for n, owner in enumerate(g._owners):
-        if g._types(n) == bytes([number] * 3) and owner.go_name is None:
-            return n, False, bool(ordered or not g._reorderable), number, g._identity_of(DTYPES[number])
-    raise SignatureError(
-        f"{g.name}: reducing needs a C kernel with one type for its operands; its kernels are {', '.join(g.types)}"
-    )
+    n = g._folding_kernel(array, dtype, out)
+    number = g._types(n)[0]
+    return n, False, bool(ordered or not g._reorderable), number, g._identity_of(DTYPES[number])
 
 
 def _choose_state(g: Choosing, array: int, ordered: bool, extras: bool) -> Choice:

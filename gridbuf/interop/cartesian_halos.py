@@ -16,8 +16,12 @@ from gridbuf.distributed.plans.binding import Binding, Entry, Place, Sources
 from gridbuf.distributed.plans.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
 from gridbuf.distributed.plans.plan_cache import LayoutNumbers, PlanCache
 from gridbuf.distributed.plans.planning import plain
-from gridbuf.distributed.ranks.hub import Hub, hub_of
+from gridbuf.distributed.ranks.attributes import communicator_of
+from gridbuf.distributed.ranks.collectives import Collectives, channel_for
+from gridbuf.distributed.ranks.communicator import Channel
 from gridbuf.distributed.ranks.mpi import MPIEngine
+
+CALL = "exchange_halos"
 
 
 class Slab(NamedTuple):
@@ -57,11 +61,6 @@ class Neighbours(NamedTuple):
         for i, k, n in zip(self.coords, way, self.shape, strict=True):
             rank = rank * n + (i + k) % n
         return rank
-
-    def ranks(self) -> set[int]:
-        """All around this one."""
-        sides = [[side for side in (-1, 0, 1) if side == 0 or self.has(axis, side)] for axis in range(len(self.shape))]
-        return {*map(self.at, product(*sides))} - {self.rank}
 
 
 class Sides:
@@ -189,12 +188,12 @@ def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
 class Exchanges(PlanCache[HaloPlan]):
     """The plans of one communicator, found by the fields' layouts."""
 
-    def __init__(self, hub: Hub, comm: Any) -> None:
+    def __init__(self, channel: Channel, comm: Any) -> None:
         super().__init__(LayoutNumbers())
         shape, periodic, coords = comm.Get_topo()
-        self.near = Neighbours(hub.rank, tuple(shape), tuple(periodic), tuple(coords))
+        self.near = Neighbours(channel.rank, tuple(shape), tuple(periodic), tuple(coords))
         self.engine = MPIEngine(comm)
-        self.engine.around = self.near.ranks
+        self.engine.connect(channel)
 
     def known(self, fields: tuple[Any, ...], dims: tuple[str, ...]) -> HaloPlan | None:
         """The plan of Fields that have been exchanged before, which therefore are right."""
@@ -211,8 +210,9 @@ class Exchanges(PlanCache[HaloPlan]):
 
 def exchanges_of(comm: Any) -> Exchanges:
     """What a communicator remembers. The first time all its ranks call this."""
-    hub = hub_of(comm)
-    if hub.exchanges is None:
-        hub.exchanges = Exchanges(hub, comm)
-    found: Exchanges = hub.exchanges
+    communicator = communicator_of(comm)
+    if communicator.exchanges is None:
+        channel = Collectives(communicator.lobby, None).run(CALL, lambda ranks: channel_for(communicator, {}, CALL, ranks))
+        communicator.exchanges = Exchanges(channel, comm)
+    found: Exchanges = communicator.exchanges
     return found

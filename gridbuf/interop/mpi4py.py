@@ -315,7 +315,7 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
                     raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
             plan = exchanges.plan(fields, cut)
         exchange = plan.transport.start(fields)
-    except Exception as error:
+    except BaseException as error:
         exchanges.engine.failed(error)
         raise
     plan.transport.wait(exchange, None)

@@ -20,11 +20,14 @@ import xarray as xr
 
 from gridbuf import _core
 from gridbuf.described import entries_of
-from gridbuf.halo_attrs import HALO, ORIGIN, SHAPE, remembered
-from gridbuf.names import as_numpy, canonical, get_dims, get_origin, is_name
+from gridbuf.names import as_numpy, get_dims, is_name
+from gridbuf.shared_halo import shared_halo
 from gridbuf.storage import Storage
 from gridbuf.storage.held import Held
 from gridbuf.validation import boolean, mapping
+
+# Attributes that gridbuf 0.2 wrote into arrays and files: taken out where one of these is the model.
+ATTRS_OF_0_2 = ("gt_origin", "gt_halo", "gt_shape")
 
 
 def _named(array: xr.DataArray) -> tuple[str, ...] | None:
@@ -72,7 +75,8 @@ def to_dataarray(
     Parameters
     ----------
     obj
-        An object that names its indices. Its origin and halo go into attrs.
+        An object that names its indices. `from_dataarray` finds its origin and halo by the memory; nothing of them goes
+        into attrs, so that files and other programs do not meet them.
     like : DataArray, optional
         Where coordinates, name and attrs are taken from. Coordinates of another length are left out, with a warning.
     axes : mapping, optional
@@ -98,8 +102,10 @@ def to_dataarray(
     >>> import gridbuf as gb, gridbuf.interop.xarray as gbx
     >>> f = gb.Field.zeros((4, 3), dims="JI", halo=(1, 0))
     >>> array = gbx.to_dataarray(f, axes={"lon": "I", "lat": "J"}, coords={"lon": [0, 10, 20]})
-    >>> array.dims, array.attrs["gt_origin"]
-    (('lat', 'lon'), (0, 1))
+    >>> array.dims, array.attrs
+    (('lat', 'lon'), {})
+    >>> gbx.from_dataarray(array, axes={"lon": "I", "lat": "J"}).halo
+    ((1, 1), (0, 0))
     """
     dims = get_dims(obj)
     if dims is None:
@@ -110,15 +116,7 @@ def to_dataarray(
     if boolean(domain, "domain"):
         obj, like = _inside(obj, dims, like, axes)
     spelling = {axis: dim for dim, axis in axes.items()}
-    attrs: dict[str, Any] = {} if like is None else {k: v for k, v in like.attrs.items() if k not in (ORIGIN, HALO, SHAPE)}
-    origin = get_origin(obj)
-    if origin is not None:
-        attrs[ORIGIN] = origin
-    halo = obj.halo if isinstance(obj, (_core.Field, Storage)) else None
-    if halo is not None:
-        attrs[HALO] = tuple(n for dim in canonical(dims) for n in halo[dims.index(dim)])
-    if origin is not None or halo is not None:
-        attrs[SHAPE] = tuple(obj.shape[dims.index(dim)] for dim in canonical(dims))
+    attrs = {} if like is None else {key: value for key, value in like.attrs.items() if key not in ATTRS_OF_0_2}
     array = xr.DataArray(_memory(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
     if like is not None:
         array.name = like.name if name is None else name
@@ -170,8 +168,8 @@ def from_dataarray(
         The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise. Names that the array has
         not are ignored, so that one mapping serves a whole dataset.
     origin, halo : optional
-        As for Field, in index order; else what attrs hold, where `to_dataarray` put it and the array still has the
-        sizes that it had then: of a part they say nothing.
+        As for Field, in index order; else those of the Field or storage whose memory the array shows, all of it and in
+        any order of dims. A part, a result and an array read from a file have none.
 
     Returns
     -------
@@ -202,7 +200,7 @@ def from_dataarray(
             "others first: array.isel(time=0); a stencil has no time"
         )
     if origin is None and halo is None:
-        origin, halo = remembered(array, dims)
+        origin, halo = shared_halo(array, dims)
     return _core.Field(as_numpy(array), dims, origin=origin, halo=halo)
 
 

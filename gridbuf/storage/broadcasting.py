@@ -9,11 +9,17 @@ from typing import NamedTuple
 from gridbuf.joining import Adapt, into, into_out, lacking, sizes
 from gridbuf.storage import results
 from gridbuf.storage.axes import LETTERS, union
+from gridbuf.storage.halo import Halo
 from gridbuf.storage.meta import Meta
 
-# An operand as broadcasting sees it: None for a scalar, else the axes (None for an array
-# that has no names), the shape, and the Meta of a storage.
-Operand = tuple[str | None, tuple[int, ...], Meta | None] | None
+
+class Operand(NamedTuple):
+    """An array as broadcasting sees it; numbers are None instead."""
+
+    axes: str | None  # None: an array without names
+    shape: tuple[int, ...]
+    meta: Meta | None = None  # a storage's
+    halo: Halo | None = None  # a Field's
 
 
 class Resolution(NamedTuple):
@@ -60,24 +66,23 @@ def fitted(axes: str, shape: tuple[int, ...], target: str) -> Adapt:
 
 
 @lru_cache(maxsize=1024)
-def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolution:
+def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, ...]) -> Resolution:
     """Work a combination out; ValueError where it does not broadcast."""
-    storages = [(o[0], o[1], o[2]) for o in inputs if o is not None and o[0] is not None]
-    named = [(axes, shape) for axes, shape, _ in storages]
+    named = [(o.axes, o.shape) for o in inputs if o is not None and o.axes is not None]
     base = None
     if named:
         letters = union(*(axes for axes, _ in named))
         base = letters, sizes(named, letters)
-    out = next(((o[0], o[1]) for o in outputs if o is not None and o[0] is not None), None)
+    out = next(((o.axes, o.shape) for o in outputs if o is not None and o.axes is not None), None)
     axes_of: list[str | None] = []
     for operand in inputs:
         if operand is None:
             axes_of.append(None)
         else:
-            axes_of.append(operand[0] if operand[0] is not None else name_array(operand[1], base, out))
+            axes_of.append(operand.axes if operand.axes is not None else name_array(operand.shape, base, out))
     there = out[0] if out is not None else base[0] if base is not None else LETTERS
     together = [
-        (letters, o[1]) if o[0] is not None else without_ones(letters, o[1], there)
+        (letters, o.shape) if o.axes is not None else without_ones(letters, o.shape, there)
         for letters, o in zip(axes_of, inputs, strict=True)
         if o is not None and letters is not None
     ]
@@ -92,8 +97,13 @@ def resolve(inputs: tuple[Operand, ...], outputs: tuple[Operand, ...]) -> Resolu
         axes, shape = out  # a further output that has to be made is like the given one
     out_adapts = tuple(into_out(o, frame, shape, "axes") for o in outputs)
     adapts = tuple(
-        None if o is None or letters is None else into(letters, frame) if o[0] is not None else fitted(letters, o[1], frame)
+        None if o is None or letters is None else into(letters, frame) if o.axes is not None else fitted(letters, o.shape, frame)
         for letters, o in zip(axes_of, inputs, strict=True)
     )
-    metas = [(own, m) for _, own, m in storages if m is not None]
-    return Resolution(adapts, out_adapts, shape, results.joined(metas, axes, shape) if metas else None)
+    storages = [(o.shape, o.meta) for o in inputs if o is not None and o.meta is not None]
+    fields = [
+        (letters, o.shape, o.halo)
+        for letters, o in zip(axes_of, inputs, strict=True)
+        if o is not None and letters is not None and o.halo is not None
+    ]
+    return Resolution(adapts, out_adapts, shape, results.joined(storages, axes, shape, fields) if storages else None)

@@ -77,7 +77,8 @@ def _allclose(a: Any, b: Any, *args: Any, **kwargs: Any) -> bool:
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """The same axes, whatever their order, sizes and values."""
     objects = tuple(operands.values_of(obj, "array") if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2))
-    named = [dict(zip(d[0], d[1], strict=True)) for d in map(operands.describe, objects) if d is not None and d[0] is not None]
+    described = map(operands.describe, objects)
+    named = [dict(zip(d.axes, d.shape, strict=True)) for d in described if d is not None and d.axes is not None]
     if len(named) == 2:
         if named[0] != named[1]:
             return False
@@ -113,23 +114,32 @@ class _Laid(NamedTuple):
     at: int  # the index along which
 
 
+def _meta_of_part(part: Operand, order: str, first: Meta) -> Meta:
+    """A storage's own; the first storage's otherwise, with the halo of what has one."""
+    if part.meta is not None:
+        return part.meta
+    if part.halo is not None:
+        return first.replaced(axes=order, halo=part.halo, aligned_index=tuple(low for low, _ in part.halo))
+    return first.selected(tuple(first.axes.index(name) for name in order))
+
+
 @lru_cache(maxsize=256, typed=True)
-def _laid(function: str, parts: tuple[Operand, ...], axis: Any) -> _Laid:
-    axes, _, first = next((own[0], own[1], own[2]) for own in parts if own is not None and own[2] is not None)
-    assert axes is not None and first is not None
+def _laid(function: str, parts: tuple[Operand | None, ...], axis: Any) -> _Laid:
+    first = next(own.meta for own in parts if own is not None and own.meta is not None)
+    axes = first.axes
     adapts: list[Adapt] = []
     known = []
     for own in parts:
-        if own is None or (own[0] is None and len(own[1]) != len(axes)):
-            shape = () if own is None else own[1]
+        if own is None or (own.axes is None and len(own.shape) != len(axes)):
+            shape = () if own is None else own.shape
             raise ValueError(f"arrays: {function} joins what has the axes {axes!r}, got an array of shape {shape}")
-        if own[0] is not None and sorted(own[0]) != sorted(axes):
-            raise ValueError(f"arrays: {function} joins storages of the same axes, got {axes!r} and {own[0]!r}")
-        adapts.append(None if own[0] is None else into(own[0], axes))
-        # Without names it has the first storage's order, and the metadata of that one.
-        meta, named = (first, axes) if own[2] is None else (own[2], own[2].axes)
-        sizes = own[1] if own[0] is None else tuple(own[1][own[0].index(name)] for name in axes)
-        known.append((sizes, meta.selected(tuple(named.index(name) for name in axes))))
+        if own.axes is not None and sorted(own.axes) != sorted(axes):
+            raise ValueError(f"arrays: {function} joins storages of the same axes, got {axes!r} and {own.axes!r}")
+        # Without names a part has the first storage's order of indices.
+        order = axes if own.axes is None else own.axes
+        adapts.append(into(order, axes))
+        sizes = tuple(own.shape[order.index(name)] for name in axes)
+        known.append((sizes, _meta_of_part(own, order, first).selected(tuple(order.index(name) for name in axes))))
     if function == "stack":
         if axis not in tuple(LETTERS) or axis in axes:
             raise ValueError(
@@ -204,10 +214,11 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
         view = operands.fetch(obj, lead, device)
         own = operands.describe(obj)
         if own is not None:
-            letters = own[0] if own[0] is not None else broadcasting.name_array(own[1], None, (axes, shape))
-            if own[0] is not None and (missing := "".join(lacking(letters, axes))):
+            letters = own.axes if own.axes is not None else broadcasting.name_array(own.shape, None, (axes, shape))
+            if own.axes is not None and (missing := "".join(lacking(letters, axes))):
                 raise ValueError(f"{argument}: its axes {letters!r} do not fit into {axes!r}, which lack {missing!r}")
-            view = adapted(view, into(letters, axes) if own[0] is not None else broadcasting.fitted(letters, own[1], axes))
+            named = own.axes is not None
+            view = adapted(view, into(letters, axes) if named else broadcasting.fitted(letters, own.shape, axes))
         views.append(view)
     with operands.held((dst,)):
         target = operands.fetch(dst, lead, device, "dst")
@@ -224,8 +235,9 @@ def _axes_beside(dst: Any, src: Any, where: Any) -> tuple[str, tuple[int, ...]]:
         return "", ()
     if described is None:
         raise ValueError(f"dst: an array without axes cannot take a storage with the axes {named.axes!r}")
-    own = described[0] if described[0] is not None else broadcasting.name_array(described[1], (named.axes, named.shape), None)
-    return own, described[1]
+    if described.axes is not None:
+        return described.axes, described.shape
+    return broadcasting.name_array(described.shape, (named.axes, named.shape), None), described.shape
 
 
 HANDLERS: dict[Any, Callable[..., Any]] = {

@@ -46,8 +46,11 @@ def _reducing(function: Any) -> Callable[..., Any]:
     whole = WHOLE[function]
 
     def handler(a: Any, axis: Any = None, *args: Any, **options: Any) -> Any:
-        if axis is None and not args and not options and type(a) is CPUStorage:
-            return whole(a._host, None)  # of all elements there is nothing to say by name
+        if not args and not options and type(a) is CPUStorage:
+            if axis is None:
+                return whole(a._host, None)  # of all elements there is nothing to say by name
+            if (type(axis) is str or type(axis) is int) and a._host.ndim:
+                return reduction.over_axis(whole, a, axis)
         return reduced(function, a, axis, **dict(zip(POSITIONAL[function], args, strict=False)), **options)
 
     return handler

@@ -156,7 +156,7 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
     What several lists or a mask of many axes select has no names; what a list selects along an axis is that axis.
     """
     described = operands.describe(value)
-    if described is None or described[0] is None:
+    if described is None or described.axes is None:
         return source
     parts = list(key) if isinstance(key, tuple) else [key]
     if Ellipsis in [part for part in parts if part is Ellipsis]:
@@ -166,7 +166,7 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
     lists = [part for part in parts if not isinstance(part, (slice, int, np.integer))]
     if len(lists) != 1 or len(parts) != storage.ndim or isinstance(lists[0], Storage) or np.ndim(lists[0]) != 1:
         raise TypeError(
-            f"value: a storage with the axes {described[0]!r} goes by name, and what the key selects has no names; "
+            f"value: a storage with the axes {described.axes!r} goes by name, and what the key selects has no names; "
             "numpy.copyto(s, value, where=mask) does, numpy.asarray(value) goes by position"
         )
     kept = [name for name, part in zip(storage.axes, parts, strict=True) if not isinstance(part, (int, np.integer))]
@@ -175,10 +175,10 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         picked = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
         if picked != list(range(picked[0], picked[-1] + 1)):
             kept = [listed, *(name for name in kept if name != listed)]
-    missing = "".join(lacking(described[0], kept))
+    missing = "".join(lacking(described.axes, kept))
     if missing:
-        raise ValueError(f"value: its axes {described[0]!r} do not fit into {''.join(kept)!r}, which lack {missing!r}")
-    return adapted(source, into(described[0], "".join(kept)))
+        raise ValueError(f"value: its axes {described.axes!r} do not fit into {''.join(kept)!r}, which lack {missing!r}")
+    return adapted(source, into(described.axes, "".join(kept)))
 
 
 def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
@@ -186,12 +186,12 @@ def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
     described = operands.describe(value)
     if described is None:
         return source
-    if described[0] is None:
-        own = name_array(described[1], None, (axes, shape))
-        if not lacking(without_ones(own, described[1], axes)[0], axes):
-            return adapted(source, fitted(own, described[1], axes))
+    if described.axes is None:
+        own = name_array(described.shape, None, (axes, shape))
+        if not lacking(without_ones(own, described.shape, axes)[0], axes):
+            return adapted(source, fitted(own, described.shape, axes))
     else:
-        own = described[0]
+        own = described.axes
     missing = "".join(lacking(own, axes))
     if missing:
         raise ValueError(f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}")

@@ -12,13 +12,18 @@ from gridbuf.storage import showing as showing
 from gridbuf.storage.allocation import class_of, new
 from gridbuf.storage.base import Storage
 from gridbuf.storage.copying import S, copied
+from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.storage.sources import managed_of
+
+_AXIS = frozenset(("axis",))
 
 
 def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and ufunc.signature is None:
         return ufuncs.call(ufunc, inputs, kwargs)
+    if method == "reduce" and type(inputs[0]) is CPUStorage and kwargs.keys() <= _AXIS:
+        return reduction.reduce(ufunc, *inputs, **kwargs)
     if not all(map(operands.takes, operands.given(inputs, kwargs))):
         return NotImplemented
     if method == "reduce":

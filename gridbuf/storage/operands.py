@@ -78,21 +78,24 @@ def of_same_axes(storage: Storage, model: Any, argument: str) -> Adapt:
     return into(storage.axes, model.axes)
 
 
-def describe(obj: Any) -> Operand:
+def describe(obj: Any) -> Operand | None:
     """How broadcasting sees an operand or an output."""
     if obj is None or is_scalar(obj):
         return None
     if isinstance(obj, Storage):
-        return obj._meta.axes, obj.shape, obj._meta
+        return Operand(obj._meta.axes, obj.shape, obj._meta)
     array = shaped(obj)
     if len(array.shape) == 0:
         return None
     dims = named(obj)
+    halo = obj.halo if isinstance(obj, _core.Field) else None
     if dims is None:
-        return None, tuple(array.shape), None
+        return Operand(None, tuple(array.shape), None, halo)
+    if isinstance(obj, _core.Field) and halo is None:
+        halo = ((0, 0),) * obj.ndim
     if lacking(dims, LETTERS) or len(dims) != len(array.shape):
         raise ValueError(f"operands do not broadcast: {type(obj).__name__} has the dims {dims}; storages have I, J and K only")
-    return "".join(dims), tuple(array.shape), None
+    return Operand("".join(dims), tuple(array.shape), None, halo)
 
 
 def governing(candidates: tuple[Any, ...]) -> Storage:

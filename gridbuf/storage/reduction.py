@@ -19,6 +19,9 @@ def reduce(
     ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """`ufunc.reduce`; `axis` takes ints, names and tuples of them, None means all."""
+    plain = dtype is None and out is None and keepdims is False and not options
+    if plain and type(source) is CPUStorage and (type(axis) is str or type(axis) is int) and source._host.ndim:
+        return over_axis(ufunc.reduce, source, axis)
     check_masks(options.items())
     if not isinstance(source, Storage):  # the output is one, or the mask
         given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims, **options}
@@ -30,6 +33,15 @@ def reduce(
         )
 
     return over_axes(run, source, axis, out, keepdims, **options)
+
+
+def over_axis(of_numpy: Callable[..., Any], source: CPUStorage, axis: Any) -> CPUStorage:
+    """A reduction by `of_numpy(array, axis)` with nothing but an axis, of a host storage that has one."""
+    over, shape, meta = results.reduced(source._meta, source._host.shape, axis, False)
+    found = of_numpy(source._host, over[0] if len(over) == 1 else over)
+    target = memory.empty(shape, found.dtype, meta)
+    target[...] = found
+    return CPUStorage._of(target, None, meta)
 
 
 def over_axes(
@@ -100,7 +112,7 @@ def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool
             continue
         with naming(argument):
             array, described = operands.fetch(obj, lead, device), operands.describe(obj)
-        axes = None if described is None else described[0]
+        axes = None if described is None else described.axes
         if axes is not None:
             if lacking(axes, source.axes):
                 raise ValueError(f"{argument}: its axes {axes!r} are not all among {source.axes!r}")

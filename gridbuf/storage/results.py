@@ -5,25 +5,36 @@ only counted, has no halo; an axis that keeps its elements keeps its halo.
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from gridbuf.joining import intersected
 from gridbuf.storage.axes import LETTERS, positions
+from gridbuf.storage.halo import Halo
 from gridbuf.storage.meta import Meta, meta_of
 
 Left = tuple[tuple[int, ...], tuple[int, ...], Meta]
 
 
-def joined(storages: list[tuple[tuple[int, ...], Meta]], axes: str, shape: tuple[int, ...]) -> Meta:
-    """GDP-3's parameters of what storages (their shapes and metadata) broadcast to."""
+def joined(
+    storages: list[tuple[tuple[int, ...], Meta]],
+    axes: str,
+    shape: tuple[int, ...],
+    fields: Sequence[tuple[str, tuple[int, ...], Halo]] = (),
+) -> Meta:
+    """GDP-3's parameters of what storages (their shapes and metadata) broadcast to.
+
+    `fields`: axes, shape and halo of the Fields among them, which count as the storages that share their memory.
+    """
+    operands = [(m.axes, own, m.halo, m.aligned_index) for own, m in storages]
+    operands += [(own_axes, own, pairs, tuple(low for low, _ in pairs)) for own_axes, own, pairs in fields]
     halo, aligned = [], []
     for name, size in zip(axes, shape, strict=True):
-        having = [(own[m.axes.index(name)], m, m.axes.index(name)) for own, m in storages if name in m.axes]
+        having = [(o, o[0].index(name)) for o in operands if name in o[0]]
         # An input that is broadcast along the axis says nothing of where the domain lies.
-        pairs = [m.halo[i] for own_size, m, i in having if own_size == size]
-        halo.append(intersected(pairs, size))
-        aligned.append(max((m.aligned_index[i] for _, m, i in having), default=0))
+        halo.append(intersected([pairs[i] for (_, own, pairs, _), i in having if own[i] == size], size))
+        aligned.append(max((points[i] for (*_, points), i in having), default=0))
     alignment = math.lcm(*(m.alignment for _, m in storages))
     return meta_of(axes, storages[0][1].layout, tuple(halo), tuple(aligned), alignment)
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.halo_attrs import remembered
 from gridbuf.names import as_numpy, named
+from gridbuf.shared_halo import shared_halo
 from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage
@@ -51,7 +51,7 @@ def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
     axes = _own_axes(obj, array.ndim)
     named = axes is not None
     letters = default_axes(array.ndim, "data") if axes is None else axes
-    halo = obj.halo if isinstance(obj, _core.Field) else remembered(obj, None if axes is None else tuple(axes))[1]
+    halo = obj.halo if isinstance(obj, _core.Field) else shared_halo(obj, None if axes is None else tuple(axes))[1]
     return Known(array.shape, array.dtype, letters, named, layout.of_strides(array.strides, letters), halo, device=device)
 
 

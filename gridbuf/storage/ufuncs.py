@@ -30,6 +30,8 @@ _PREPARED: BoundedCache[_Prepared] = BoundedCache(1024)
 def call(ufunc: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ufunc(*inputs, **kwargs)` where an input or an output is a storage."""
     out = kwargs.pop("out", None)
+    if out is not None and not isinstance(out, tuple):  # numba hands on what it was given
+        out = (out,)
     if ufunc.nout != 1 or not all(isinstance(option, (str, type, np.dtype)) for option in kwargs.values()):
         return _general(ufunc, inputs, out, kwargs)
     # What follows is the case that has to be quick: host storages, arrays and scalars.

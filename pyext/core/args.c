@@ -82,6 +82,14 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
     return PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj), -1;
 }
 
+int gb_py_bytes(PyObject *obj, const char *arg, const char **out, Py_ssize_t *size) {
+    if (!PyBytes_Check(obj)) {
+        PyErr_Format(PyExc_TypeError, "%s: expected bytes, got %R", arg, obj);
+        return -1;
+    }
+    return PyBytes_AsStringAndSize(obj, (char **)out, size);
+}
+
 int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
     if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) return PyObject_IsTrue(obj);
     return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;

@@ -26,6 +26,8 @@ PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n);   /* ((low, high), ...
 void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes);
 /* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was meant, if one is near. */
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message);
+/* The contents of a bytes object, without a copy; 0, or -1 with a TypeError that names arg. */
+int gb_py_bytes(PyObject *obj, const char *arg, const char **out, Py_ssize_t *size);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
 int gb_py_bool(PyObject *obj, const char *arg, const char *expected);   /* 1 or 0, of a bool of Python's or NumPy's; -1 with a TypeError */
 /* What copy= says: 1 or 0; -2 for None or NULL; -1 with a TypeError for what is neither. */

@@ -129,10 +129,20 @@ void gb_py_forget_calls(void) {
 }
 #endif
 
+/* A loop over shapes passes the other objects again, and what was constant stays so. Each thread would need one of its own. */
+#ifdef Py_GIL_DISABLED
+#define WAS_CONSTANT(arg, i) 0
+#define REMEMBERED_LAST(c) (void)0
+#else
+static const call *last;
+#define WAS_CONSTANT(arg, i) (last && (i) < last->n && last->args[i] == (arg))
+#define REMEMBERED_LAST(c) (last = (c))
+#endif
+
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
                      PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta, int before) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!constant(args[i], 0)) return;
+        if (!WAS_CONSTANT(args[i], i) && !constant(args[i], 0)) return;
     if (!(c = calls_own(c))) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n, .forgotten = before};
     if (!gb_py_meta_is_clear(meta)) {
@@ -145,6 +155,7 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
     for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
     for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
     exchange(c, &new);
+    REMEMBERED_LAST(c);
 }
 
 static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {

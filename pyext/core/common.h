@@ -2,7 +2,8 @@
  * (3.11) and NumPy's C API at its 1.22 level, so that one wheel serves them all. */
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
+/* PY_SSIZE_T_CLEAN is left out on purpose. Headers before 3.13 rename the functions that read formats by it and later ones do not,
+ * so a format with '#' that is compiled with headers of 3.13 fails on 3.11 and 3.12: no format here has one (gb_py_bytes). */
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>

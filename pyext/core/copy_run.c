@@ -10,22 +10,12 @@ int gb_py_tell(PyObject *progress, double done) {
     return result ? 0 : -1;
 }
 
-/* Workers are Go's; one thread, or a forked child, needs none of them. */
-static int slice(gb_work *work) {
-    if (gb_forked || work->threads == 1) {
-        Py_BEGIN_ALLOW_THREADS
-        gb_work_go_on(work, SLICE);
-        Py_END_ALLOW_THREADS
-        return 0;
-    }
-    gb_error e;
-    return GB_PY_ENTER_GO_UNLOCKED(&e, gbridge_work(work, SLICE, &e));
-}
-
 int gb_py_work(gb_work *works, int n, PyObject *progress) {
     for (int i = 0; i < n; i++)
         for (gb_work *work = &works[i]; work->at < work->pieces;) {
-            if (slice(work) < 0) return -1;
+            Py_BEGIN_ALLOW_THREADS
+            gb_work_resume(work, SLICE);
+            Py_END_ALLOW_THREADS
             if (work->at == work->pieces && i == n - 1) return 0;
             if (PyErr_CheckSignals() < 0 || gb_py_tell(progress, (i + (double)work->at / (double)work->pieces) / n) < 0) return -1;
         }
@@ -58,13 +48,19 @@ int gb_py_fill_zero(void *data, int64_t bytes) {
     return gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, &words, &zero, GB_RAW, 8), NULL);
 }
 
-PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_copy_threads()); }
+PyObject *gb_py_get_num_threads(PyObject *self, PyObject *unused) { return PyLong_FromLong(gb_work_thread_count()); }
+
+/* cpu_quota(root): processors that the control groups allow, 0: all; root is where /proc and /sys are. */
+PyObject *gb_py_cpu_quota(PyObject *self, PyObject *root) {
+    GB_PY_OWNED PyObject *path = PyUnicode_AsUTF8String(root);
+    return path ? PyFloat_FromDouble(gb_work_cpu_quota(PyBytes_AsString(path))) : NULL;
+}
 
 PyObject *gb_py_set_num_threads(PyObject *self, PyObject *n) {
     int64_t threads;
     if (gb_py_int64(n, "n", "an int", &threads) < 0) return NULL;
     if (threads < 1)
         return PyErr_Format(PyExc_ValueError, "n: %lld threads are not possible; give 1 or more", (long long)threads);
-    gb_copy_set_threads(threads < 1 << 16 ? (int)threads : 1 << 16);
+    gb_work_set_thread_count(threads < 1 << 16 ? (int)threads : 1 << 16);
     Py_RETURN_NONE;
 }

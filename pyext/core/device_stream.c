@@ -28,6 +28,14 @@ gb_cuda_queue gb_py_queue_for(int device) {
     return (gb_cuda_queue){device, current.device >= 0 && current.device != device ? 0 : current.stream};
 }
 
+int gb_py_queue_of(gb_cuda_stream stream, int device, gb_cuda_queue *queue) {
+    gb_cuda_error e;
+    int owner;
+    if (gb_cuda_owner(stream, &owner, &e) < 0) return gb_py_cuda_raise(&e);
+    *queue = (gb_cuda_queue){owner < 0 ? device : owner, stream};
+    return 0;
+}
+
 int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier) {
     gb_cuda_error e;
     return gb_cuda_stream_wait_stream(later, earlier, &e) < 0 ? gb_py_cuda_raise(&e) : 0;

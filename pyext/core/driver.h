@@ -46,5 +46,9 @@ PyObject *gb_py_block_for(const gb_plan *plan);
 int gb_py_device_zero(gb_cuda_block *block, int64_t bytes);   /* asynchronously */
 gb_py_location gb_py_block_location(const gb_cuda_block *block, int gpu);
 
+/* Where a stream of another library's works: on the GPU that it was made on, whose memory need not be meant; a default stream on
+ * the one that is. 0 or -1. */
+int gb_py_queue_of(gb_cuda_stream stream, int device, gb_cuda_queue *queue);
+
 /* The queue waits for what is on the other one now. */
 int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier);

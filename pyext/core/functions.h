@@ -9,14 +9,13 @@
     X(VARARGS, set_standing_backend) X(NOARGS, registrations) D(NOARGS, backends) D(NAMED, register_backend)                       \
     D(NAMED, empty) D(NAMED, zeros) D(NAMED, ones) D(NAMED, full) D(NAMED, plan) X(NAMED, empty_elements) X(FASTCALL, like)            \
     X(VARARGS, explain) X(NAMED, unmet) X(O, typestr_bytes)                                                                            \
-    D(NAMED, copyto) D(NAMED, fill) D(NOARGS, get_num_threads) D(O, set_num_threads)                                                   \
+    D(NAMED, copyto) D(NAMED, fill) D(NOARGS, get_num_threads) X(O, cpu_quota) D(O, set_num_threads)                                                   \
     X(NOARGS, numpy_handler) X(VARARGS, run_with_handler) X(O, set_numpy_handler)                                                      \
     X(VARARGS, memory_stats) X(VARARGS, memory_set_limit) X(VARARGS, memory_trim) X(O, memory_live) D(O, memory_id)                    \
     X(NOARGS, numpy_allocations) X(NOARGS, machine)                                                                                    \
     X(VARARGS, watch_start) X(NOARGS, watch_stop) X(NOARGS, watch_lines) X(O, watch_block) X(NOARGS, watch_total)                      \
-    X(NOARGS, watch_enter) X(O, watch_leave) X(O, watch_apart) X(NOARGS, watch_depth) X(O, watch_strides)                              \
-    X(VARARGS, watch_method) X(VARARGS, watch_taken) X(VARARGS, watch_function) X(VARARGS, watch_copies)                               \
-    X(O, constant) X(FASTCALL, host_arrays) X(O, host_description)                                                                     \
+    X(NOARGS, watch_enter) X(O, watch_leave) X(O, watch_apart) X(NOARGS, watch_depth) X(VARARGS, watch_stand_in)                       \
+    X(FASTCALL, elementwise) X(FASTCALL, field_reduce) X(O, constant) X(FASTCALL, host_arrays) X(O, host_description)                                                                     \
     X(FASTCALL, known_storage) X(FASTCALL, known_like) X(FASTCALL, known_around)                                                       \
     X(FASTCALL, exact_add) X(FASTCALL, exact_merge) X(FASTCALL, spans_meet)                                                            \
     X(O, gufunc_loops) X(O, gufunc_capsule) X(NOARGS, gufunc_builtins) X(VARARGS, gufunc_scalar_loop)                                  \

@@ -10,7 +10,7 @@
  * Python code or sets an exception; NumPy raises MemoryError for a NULL.
  */
 #include "memory.h"
-#include "watching.h"
+#include "trace.h"
 
 #define CAPSULE "mem_handler"
 
@@ -27,7 +27,7 @@ static void *take_bytes(size_t bytes, int *fresh) {
         if (gb_heap_refill(want.reserve) < 0) return NULL;
     if (taken != GB_HEAP_TAKEN) return NULL;
     __atomic_add_fetch(&gb_py_numpy_blocks, 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(gb_py_tracing | gb_py_watching, 0)) gb_py_trace(data, (int64_t)bytes, 0);
+    if (__builtin_expect(gb_py_tracing, 0)) gb_py_trace(data, (int64_t)bytes, 0);
     return data;
 }
 

@@ -1,6 +1,6 @@
 /* memory.c: taking blocks for Python objects. */
 #include "memory.h"
-#include "watching.h"
+#include "trace.h"
 
 #include <errno.h>
 
@@ -29,7 +29,7 @@ int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh) {
     for (;;) {
         switch (gb_heap_take(want, data, fresh)) {
         case GB_HEAP_TAKEN:
-            if (__builtin_expect(gb_py_tracing | gb_py_watching, 0)) gb_py_trace(*data, want->span, want->plan);
+            if (__builtin_expect(gb_py_tracing, 0)) gb_py_trace(*data, want->span, want->plan);
             return 0;
         case GB_HEAP_OVER_LIMIT: return over_limit(want->reserve);
         }

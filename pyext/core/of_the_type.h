@@ -1,6 +1,7 @@
-/* of_the_type.h: NumPy's protocols on a type, and not on its objects. NumPy asks the type. Other libraries ask the object, and take one
- * that has them for an array to keep as it is: xarray would compute by our names where it has its own. They see what they can
- * read, as before. A class that overrides a protocol shows it. */
+/* of_the_type.h: `__array_function__` on a type, and not on its objects. NumPy asks the type. xarray asks the
+ * object, and nothing but this name: an array that has it is kept as it is, transposed and added by
+ * xarray's dims, where ours go by their own names: `x + y.T` would have the wrong values and no error. Without the name xarray
+ * takes the memory, by `__array__`. A class that overrides a protocol shows it. */
 #pragma once
 
 #include "common.h"

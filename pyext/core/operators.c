@@ -2,7 +2,7 @@
 #include "operators.h"
 #include "upcall.h"
 
-PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
+PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out, *gb_py_word_axis, *gb_py_where;
 int gb_py_weak_numbers;
 static int squares_of_floats;   /* before NumPy 2.3, a ** 2.0 too was a square */
 
@@ -15,17 +15,19 @@ int gb_py_operators_init(PyObject *module) {
     PyObject *numpy = PyImport_ImportModule("numpy");
     for (int i = 0; numpy && i < GB_PY_UFUNCS; i++)
         if (!(gb_py_ufuncs[i] = PyObject_GetAttrString(numpy, names[i]))) Py_CLEAR(numpy);
-    if (!numpy || !(gb_py_word_out = PyUnicode_InternFromString("out"))) return -1;
+    if (numpy && !(gb_py_where = PyObject_GetAttrString(numpy, "where"))) Py_CLEAR(numpy);
+    if (!numpy || !(gb_py_word_out = PyUnicode_InternFromString("out")) || !(gb_py_word_axis = PyUnicode_InternFromString("axis"))) return -1;
     gb_py_weak_numbers = PyArray_GetNDArrayCFeatureVersion() >= 0x12;
     squares_of_floats = PyArray_GetNDArrayCFeatureVersion() < 0x14;
     Py_DECREF(numpy);
     return 0;
 }
 
-PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs) {
-    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
-    int only = n > 0 && n < 3 && PyTuple_GetItem(args, 0) == self && (n == 1 || PyTuple_GetItem(args, 1) == Py_None);
-    if (!only || !PyDict_Check(kwargs) || PyDict_Size(kwargs)) return NULL;
+PyObject *gb_py_plain_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs, PyObject **axis) {
+    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0, named = PyDict_Check(kwargs) ? PyDict_Size(kwargs) : 2;
+    if (n < 1 || n + named > 2 || PyTuple_GetItem(args, 0) != self) return NULL;
+    *axis = n == 2 ? PyTuple_GetItem(args, 1) : Py_None;
+    if (named && !(*axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis))) return NULL;
     PyObject *whole = gb_py_upcall_get(GB_PY_UP_WHOLE);
     return whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, function) : NULL;
 }

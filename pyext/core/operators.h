@@ -9,7 +9,7 @@ enum {
     GB_PY_U_BITWISE_AND, GB_PY_U_BITWISE_OR, GB_PY_U_BITWISE_XOR, GB_PY_U_NEGATIVE, GB_PY_U_POSITIVE, GB_PY_U_ABSOLUTE, GB_PY_U_INVERT, GB_PY_U_SQUARE, GB_PY_U_SQRT, GB_PY_U_RECIPROCAL,
     GB_PY_U_LESS, GB_PY_U_LESS_EQUAL, GB_PY_U_EQUAL, GB_PY_U_NOT_EQUAL, GB_PY_U_GREATER, GB_PY_U_GREATER_EQUAL, GB_PY_UFUNCS   /* comparisons as Python numbers them */
 };
-extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out;
+extern PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out, *gb_py_word_axis, *gb_py_where;
 
 /* How an operand enters the question which dtype a call gives: the type number of an array or a NumPy scalar in the machine's own order,
  * below 64, or one of these for Python's own; -1: not so simply. */
@@ -28,9 +28,9 @@ PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours,
 PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b);
 PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs);
 
-/* What __array_function__ is asked: what to call with the array of `self` and None, where it is a reduction of all elements and
- * nothing else was given (gridbuf.numpy_functions.WHOLE); borrowed. NULL: something else, or an error is set. */
-PyObject *gb_py_whole_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs);
+/* For __array_function__: the function to call with the array of `self` and an axis, where a reduction was asked for and nothing
+ * but an axis was given (gridbuf.numpy_functions.WHOLE); borrowed, as *axis is. NULL: something else, or an error is set. */
+PyObject *gb_py_plain_reduction(PyObject *self, PyObject *function, PyObject *args, PyObject *kwargs, PyObject **axis);
 
 /* With out= by its name: NumPy frowns on a third argument of maximum. b NULL: of one operand. */
 PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target);

@@ -1,9 +1,10 @@
-/* trace.c: with GRIDBUF_TRACE=1 every block remembers the line of Python that asked for it. */
-#include "watching.h"
+/* trace.c: with GRIDBUF_TRACE=1, and in debug mode, every block remembers the line of Python that asked for it. */
+#include "trace.h"
 #include "pending.h"
 #include "plan.h"
 
 int gb_py_tracing;
+void (*gb_py_on_block)(void *data, int64_t bytes);
 
 static int raise_again(void *exception) {
     PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)exception), exception);
@@ -25,8 +26,8 @@ static void hand_on(void) {
 
 /* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
 void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
-    if (gb_py_watching) gb_py_watch_own(data, bytes);
-    if (!gb_py_tracing) return;
+    if (gb_py_tracing & GB_PY_TRACE_BLOCKS) gb_py_on_block(data, bytes);
+    if (!(gb_py_tracing & GB_PY_TRACE_LINES)) return;
     GB_PY_ASIDE;   /* a trace that cannot be made is no reason to fail, nor to forget a failure */
     PyFrameObject *frame = PyEval_GetFrame();   /* borrowed */
     GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
@@ -41,6 +42,6 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
 }
 
 int gb_py_trace_init(PyObject *module) {
-    gb_py_tracing = gb_debugging || gb_setting_is("GRIDBUF_TRACE", "1");   /* who debugs is told where as well */
+    if (gb_debugging || gb_setting_is("GRIDBUF_TRACE", "1")) gb_py_tracing = GB_PY_TRACE_LINES;
     return 0;
 }

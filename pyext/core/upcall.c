@@ -14,10 +14,17 @@ PyObject *gb_py_upcall_get(gb_py_upcall which) {
     if (__builtin_expect(known != NULL, 1)) return known;
     PyObject *module = PyImport_ImportModule(table[which].module);
     PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
+    if (module && !function && PyErr_ExceptionMatches(PyExc_AttributeError))
+        PyErr_Format(PyExc_ImportError, "%s is being imported: a signal handler or a tracer runs within its first use and needs it, too; "
+                     "use before what a handler uses", table[which].module);
     Py_XDECREF(module);
     if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) return function;
     Py_DECREF(function);   /* what the import ran has asked for it, too */
     return known;
+}
+
+void gb_py_upcall_forget(void) {   /* their references stay: a call may be under way */
+    for (int i = 0; i < GB_PY_UPCALL_COUNT; i++) __atomic_store_n(&found[i], NULL, __ATOMIC_RELEASE);
 }
 
 static PyObject *call(PyObject *function, const char *format, va_list values) {

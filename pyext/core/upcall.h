@@ -71,6 +71,9 @@ typedef enum gb_py_upcall_member { GB_PY_UPCALL_MEMBERS(GB_PY_UPCALL_NAME) GB_PY
  * error. */
 PyObject *gb_py_upcall_get(gb_py_upcall which);
 
+/* Import anew at the next call: the package's modules were purged from sys.modules. */
+void gb_py_upcall_forget(void);
+
 /* Calls it; format is that of Py_BuildValue for the tuple of arguments, in parentheses. New reference. */
 PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...);
 

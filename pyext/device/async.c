@@ -12,9 +12,10 @@ static int is_at_once(gb_py_field *dst, gb_py_field *src) {
     return gb_py_on_gpu(dst) || src->geometry.size == dst->geometry.size;
 }
 
-/* copy_sides(dst, src, stream) -> (dst, src, at_once): Fields over both, which src is not when it is values without memory.
- * Wrapping makes the stream wait for what a producer says is under way. */
-static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream stream) {
+/* copy_sides(dst, src, stream, asked) -> (dst, src, at_once): Fields over both, which src is not when it is values without memory.
+ * Wrapping makes the stream wait for what a producer says is under way. asked: the stream was an argument; the thread's own may be
+ * of a GPU that has no part in the copy, which then goes to the default stream. */
+static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream stream, int asked) {
     int values = gb_py_is_values(src_obj), owner = -1;
     gb_cuda_error e;
     GB_PY_OWNED gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj);
@@ -23,7 +24,7 @@ static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream s
     gb_py_field *from = values ? NULL : (gb_py_field *)src;
     if (!gb_py_on_gpu(dst) && !(from && gb_py_on_gpu(from)))
         return PyErr_SetString(PyExc_TypeError, "copy_async: neither dst nor src is memory of a GPU; gridbuf.copyto copies on the host"), NULL;
-    if (stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) return gb_py_cuda_raise(&e), NULL;
+    if (asked && stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) return gb_py_cuda_raise(&e), NULL;
     int mine = owner < 0 || (gb_py_on_gpu(dst) && dst->location.device == owner) || (from && gb_py_on_gpu(from) && from->location.device == owner);
     if (!mine)
         return PyErr_Format(PyExc_ValueError, "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
@@ -34,11 +35,12 @@ static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream s
 PyObject *gb_py_cuda_copy_sides(PyObject *self, PyObject *args) {
     PyObject *dst, *given;
     unsigned long long stream;
-    if (!PyArg_ParseTuple(args, "OOK", &dst, &given, &stream)) return NULL;
+    int asked;
+    if (!PyArg_ParseTuple(args, "OOKp", &dst, &given, &stream, &asked)) return NULL;
     GB_PY_OWNED PyObject *src = gb_py_fitted(dst, given, "src");   /* by name */
     if (!src) return NULL;
     gb_py_thread_stream before = gb_py_use_stream(stream);
-    PyObject *sides = sides_of(dst, src, stream);
+    PyObject *sides = sides_of(dst, src, stream, asked);
     gb_py_use_again(before);
     return sides;
 }

@@ -24,14 +24,16 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
 /* The consumer's stream waits for our own work on the block, and, once others may have been at it, for what this thread
  * has under way. */
 static int order(gb_py_field *f, PyObject *stream_obj) {
-    gb_cuda_queue on = {.device = f->location.device};
+    gb_cuda_queue on;
+    gb_cuda_stream stream;
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
-    int wanted = read_stream(stream_obj, &on.stream), seen = !block || block->shown;
+    int wanted = read_stream(stream_obj, &stream), seen = !block || block->shown;
     if (block) gb_cuda_show(block);
     if (wanted <= 0) return wanted;
+    if (gb_py_queue_of(stream, f->location.device, &on) < 0) return -1;
     if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_py_cuda_raise(&e);
-    return seen ? gb_py_queue_wait(on, gb_py_queue_for(on.device)) : 0;
+    return seen ? gb_py_queue_wait(on, gb_py_queue_for(f->location.device)) : 0;
 }
 
 static int unknown(PyObject *dl_device, const gb_py_field *f) {

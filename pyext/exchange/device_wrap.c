@@ -27,7 +27,9 @@ static int find_location(uintptr_t data, gb_py_location *location) {
 }
 
 static PyObject *after_stream(PyTypeObject *type, const gb_py_imported *m, unsigned long long stream) {
-    if (stream && gb_py_queue_wait(gb_py_queue_for(m->location.device), (gb_cuda_queue){m->location.device, stream}) < 0) return NULL;
+    gb_cuda_queue theirs;
+    int device = m->location.device;
+    if (stream && (gb_py_queue_of(stream, device, &theirs) < 0 || gb_py_queue_wait(gb_py_queue_for(device), theirs) < 0)) return NULL;
     return gb_py_from_memory(type, m);
 }
 

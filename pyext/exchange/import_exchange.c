@@ -68,7 +68,9 @@ static int order(const DLPackExchangeAPI *api, const gb_py_location *location) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "DLPack: current_work_stream of the producer failed");
         return -1;
     }
-    return gb_py_queue_wait(gb_py_queue_for(location->device), (gb_cuda_queue){location->device, (gb_cuda_stream)(uintptr_t)stream});
+    gb_cuda_queue theirs;
+    if (gb_py_queue_of((gb_cuda_stream)(uintptr_t)stream, location->device, &theirs) < 0) return -1;
+    return gb_py_queue_wait(gb_py_queue_for(location->device), theirs);
 }
 
 PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int request) {

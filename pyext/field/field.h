@@ -58,11 +58,20 @@ int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta);
 gb_py_plan_object *gb_py_field_plan(gb_py_field *f);   /* a view's is worked out when somebody asks for it. Borrowed; NULL with an error */
 
 /* field_new.c */
+gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero);   /* over a new block; its dims are the plan's, as defaults */
 gb_py_field *gb_py_field_like(const gb_py_field *lead,
                               gb_py_dtype *dtype);   /* new host memory with its shape, layout, names, origin and halo */
+/* The same of the n indices `kept` of lead, in their order. */
+gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, int n, gb_py_dtype *dtype);
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused);
 PyObject *gb_py_field_empty GB_PY_GIVEN_NAMED, *gb_py_field_zeros GB_PY_GIVEN_NAMED;
 PyObject *gb_py_field_ones GB_PY_GIVEN_NAMED, *gb_py_field_full GB_PY_GIVEN_NAMED;
+
+/* field_reduce.c */
+/* NumPy's result in a new Field; takes the reference to made, which may be NULL with an error. */
+PyObject *gb_py_field_holding(gb_py_field *made, PyArrayObject *found);
+/* A reduction by of_numpy(array, axis); NotImplemented: it needs thought. */
+PyObject *gb_py_field_reduced(PyObject *of_numpy, PyObject *field, PyObject *axis);
 
 /* exchange/field_wrap.c */
 PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);

@@ -131,7 +131,7 @@ PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
         for (int i = call->nin; outs && i < v.nop; i++)
             gb_py_put(&outs, i - call->nin, gb_py_output_describe(&v, i));
         if (outs)
-            result = Py_BuildValue("(iy#NLLLNN)", v.kernel, (char *)v.types, (Py_ssize_t)v.nop,
+            result = Py_BuildValue("(iNNLLLNN)", v.kernel, PyBytes_FromStringAndSize((const char *)v.types, v.nop),
                                    gb_py_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
                                    (long long)call->chunk, gb_py_ints_tuple(call->core, call->ncore), outs);
     }

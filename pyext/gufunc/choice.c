@@ -115,7 +115,8 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
     GB_PY_OWNED PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
         gb_py_put(&numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None));
-    if (numbers) found = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NUMBERS, "(Oy#)", numbers, (char *)v->types, (Py_ssize_t)nin);
+    if (numbers) found = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NUMBERS, "(ON)", numbers,
+                                              PyBytes_FromStringAndSize((const char *)v->types, nin));
     if (found && PyTuple_CheckExact(found) && PyTuple_Size(found) == nin) {
         rc = 0;
         for (int i = 0; i < nin; i++) {

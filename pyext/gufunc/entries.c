@@ -32,6 +32,13 @@ gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int
     return NULL;
 }
 
+const gb_gu_call *gb_py_entries_of_kernel(const gb_py_entries *all, int kernel) {
+    for (int s = 0; s < GB_PY_SETS; s++)
+        for (int way = 0; way < GB_PY_WAYS && all->sets[s][way]; way++)
+            if (all->sets[s][way]->encoding[0] == kernel) return all->sets[s][way]->call;
+    return NULL;
+}
+
 gb_py_entry *gb_py_entries_keep(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                                 void (*free_plan)(void *)) {
     gb_py_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding), **set = all->sets[hash % GB_PY_SETS];

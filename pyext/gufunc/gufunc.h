@@ -135,6 +135,7 @@ static inline int64_t *gb_py_encode_operand(int64_t *to, int64_t head, int ndim,
 gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t *hash);   /* owned; NULL: it is new */
 gb_py_entry *gb_py_entries_keep(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
                           void (*free_plan)(void *));               /* takes the plan; owned; NULL with an error */
+const gb_gu_call *gb_py_entries_of_kernel(const gb_py_entries *all, int kernel);   /* any call of it; NULL: there is none */
 void gb_py_entry_drop(gb_py_entry *entry);
 void gb_py_entries_clear(gb_py_entries *all);
 
@@ -143,7 +144,7 @@ gb_py_entry *gb_py_entry_for(gb_py_invocation *v);                           /* 
 
 /* invoke.c: allocate, run, fill in what came of it. -1 with an error set. */
 int gb_py_invoke(gb_py_invocation *v);
-int gb_py_run(gb_gu_run *job, int64_t id, int workers);                 /* run.c */
+int gb_py_run(gb_gu_run *job, int workers);                             /* run.c */
 
 /* call.c */
 PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -42,7 +42,7 @@ static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
     gb_gu_run *job = gb_gu_run_new(r->call, counter, run, 1, &e);
     if (!job) return gb_py_raise(&e);
     run->job = job;
-    int rc = gb_py_run(job, q->gufunc->info.id, q->workers > 0 ? q->workers : gb_copy_threads());
+    int rc = gb_py_run(job, q->workers > 0 ? q->workers : gb_work_thread_count());
     if (job->no_memory) run->no_memory = 1;
     gb_gu_run_drop(job);
     if (signals.type) {
@@ -206,17 +206,19 @@ PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t 
 /* _add_state(step, merge, final, init, types, any order) -> number */
 PyObject *gb_py_gufunc_add_state(PyObject *self, PyObject *args) {
     unsigned long long step, merge, final;
+    PyObject *init_bytes, *type_bytes;
     const char *init, *types;
     Py_ssize_t size, n;
     int any_order;
-    if (!PyArg_ParseTuple(args, "KKKy#y#p:_add_state", &step, &merge, &final, &init, &size, &types, &n, &any_order)) return NULL;
+    if (!PyArg_ParseTuple(args, "KKKOOp:_add_state", &step, &merge, &final, &init_bytes, &type_bytes, &any_order)) return NULL;
+    if (gb_py_bytes(init_bytes, "init", &init, &size) < 0 || gb_py_bytes(type_bytes, "types", &types, &n) < 0) return NULL;
     gb_gu_state_kernel k = {.init = init, .size = size};
     *(void **)&k.step = (void *)(uintptr_t)step;
     *(void **)&k.merge = (void *)(uintptr_t)merge;
     *(void **)&k.final = (void *)(uintptr_t)final;
     int32_t number = 0;
     gb_error e;
-    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_add_state(((gb_py_gufunc_object *)self)->info.id, &k, (uint8_t *)types, (int32_t)n,
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add_state(((gb_py_gufunc_object *)self)->info.id, &k, (uint8_t *)types, (int32_t)n,
                                                     any_order, &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);

@@ -29,9 +29,12 @@ static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
     GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_REDUCE_CHOOSE, "(Oiiiii)", (PyObject *)q->gufunc, c->array, c->dtype, c->out,
                                       c->ordered, c->extras);
     if (!found) return -1;
+    PyObject *identity_bytes;
     const char *identity = NULL;
     Py_ssize_t n = 0;
-    int kernel, state, sequential, type, ok = PyArg_ParseTuple(found, "ippiz#:choose", &kernel, &state, &sequential, &type, &identity, &n);
+    int kernel, state, sequential, type;
+    int ok = PyArg_ParseTuple(found, "ippiO:choose", &kernel, &state, &sequential, &type, &identity_bytes);
+    if (ok && identity_bytes != Py_None) ok = gb_py_bytes(identity_bytes, "identity", &identity, &n) == 0;
     if (ok && n > GB_GU_MAX_ITEM) {
         PyErr_Format(PyExc_ValueError, "identity: an element has at most %d bytes, this one %zd", GB_GU_MAX_ITEM, n);
         ok = 0;
@@ -89,6 +92,6 @@ gb_py_entry *gb_py_planned_for(gb_py_reduce_args *q) {
     if (e) return e;
     gb_error error;
     gb_gu_reduction *r = NULL;
-    if (GB_PY_ENTER_GO(&error, gbridge_gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
+    if (GB_PY_ENTER_GO(&error, gb_py_go->gufunc_reduce(q->gufunc->info.id, encoding, n, &r, &error)) < 0) return NULL;
     return gb_py_entries_keep(&all->entries, encoding, n, hash, r, free_reduction);
 }

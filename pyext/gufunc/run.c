@@ -1,14 +1,14 @@
 /* run.c: running a resolved call. What is known to be short is done on the spot;
- * everything else without the GIL, with helpers from Go once it has shown that they are
+ * everything else without the GIL, with helpers once it has shown that they are
  * worth their start, and with looks at signals between pieces. Where pieces turn out to
  * be long, because elements are, helpers do all of it and this thread only waits: it
- * then answers signals at any time. */
+ * then answers signals at any time. Without helpers this thread goes on alone. */
 #include "gufunc.h"
 
-#define GLANCE 50000ll          /* ns of work before anything else is thought of: the GIL, helpers */
+#include <limits.h>
+
 #define BRIEF 10000ll           /* a call that took less may be done with the GIL when it comes again */
 #define SLICE 20000000ll        /* ns between looks at signals */
-#define FAN_OUT 100000ll        /* ns of work that must be left to wake other threads */
 enum {
     FEW = 2048,         /* items that may be done with the GIL */
     FEWEST = 256,       /* items that surely may, when no element can take long */
@@ -17,33 +17,15 @@ enum {
 
 typedef struct run {
     gb_gu_run *job;
-    int64_t id;
     int workers;
     int shared, handed_over;    /* helpers are awake; they do all of it */
-    gb_error e;
 } run;
 
-/* A time slice of work without the GIL. 1: there may be more, 0: nothing is left, -1 error. */
-static int time_slice(run *r, int64_t now, int64_t length) {
-    int64_t deadline = now + length;
-    if (r->job->call->form != GB_GU_GO_LOOP) return gb_gu_run_work(r->job, now, deadline);
-    int32_t more = 0;
-    return GB_PY_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_work(r->id, r->job, deadline, &more, &r->e)) < 0 ? -1 : more;
-}
-
-/* Wake others if what is left is worth it, by the latest measure. */
-static int share(run *r) {
-    int64_t left = gb_gu_run_left(r->job), helpers = 0;
-    if (gb_forked || left <= 0) return 0;
-    if (!r->shared && left > FAN_OUT && r->workers > 1 && !(r->job->call->flags & GB_GU_ONE_WORKER)) {
-        r->shared = 1;
-        helpers = left / GLANCE < r->workers - 1 ? left / GLANCE : r->workers - 1;
-    }
-    if (!r->handed_over && r->job->longest > GB_GU_LONG_SLICE) {
-        r->handed_over = 1;
-        helpers++;
-    }
-    return helpers ? GB_PY_ENTER_GO_DETACHED(&r->e, gbridge_gufunc_help(r->id, r->job, (int32_t)helpers, &r->e)) : 0;
+/* Wake helpers if what is left is worth it. All of it goes to one who sleeps, or to a new one: helpers of other calls may be long. */
+static void share(run *r) {
+    if (!r->shared) r->shared = gb_gu_run_share(r->job, r->workers) > 0;
+    if (!r->handed_over && r->job->longest > GB_GU_LONG_SLICE && gb_gu_run_left(r->job) > 0)
+        r->handed_over = gb_gu_run_lend(r->job, 1, INT_MAX) > 0;
 }
 
 static void stop_and_wait(gb_gu_run *job) {
@@ -51,20 +33,27 @@ static void stop_and_wait(gb_gu_run *job) {
     while (gb_gu_run_wait(job, 0)) {}
 }
 
+/* A kernel in Go, in a forked child. */
+static int refuse_go_kernel(void) {
+    gb_error e;
+    return gb_py_go_load(&e) < 0 ? gb_py_raise(&e) : 0;
+}
+
 /* With the GIL. A handler may fork: in the child there are no helpers, and what they
  * had in hand nobody will finish. 0: go on; -1: an error is set, and nobody works on. */
 static int look(run *r, int *more) {
     int before = gb_forked, rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals();   /* an error may be the loop's */
-    if (before || !gb_forked) {
+    if (before == gb_forked) {
         if (rc == 0) return 0;
         PyThreadState *thread = PyEval_SaveThread();
         stop_and_wait(r->job);
         PyEval_RestoreThread(thread);
         return -1;
     }
-    r->handed_over = 0;
+    r->shared = r->handed_over = 0;
     *more = 1;
     if (rc < 0) return -1;
+    if (r->job->call->form == GB_GU_GO_LOOP) return refuse_go_kernel();
     if (gb_gu_run_alone(r->job) == 0) return 0;
     return PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
                                                "are partly written over; call it again in the parent, or fork when it is done"), -1;
@@ -76,13 +65,9 @@ static int detached(run *r, int64_t now) {
     int64_t looked = now;
     int more = 1, rc = 0;
     while (rc == 0) {
-        if (more == 1 && !r->handed_over) more = time_slice(r, now, r->shared || r->workers < 2 ? SLICE : GLANCE);
+        if (more && !r->handed_over) more = gb_gu_run_work(r->job, now, now + (r->shared || r->workers < 2 ? SLICE : GB_GU_GLANCE));
         else if (gb_gu_run_wait(r->job, now + SLICE) == 0) break;
-        if (more < 0 || (more == 1 && share(r) < 0)) {
-            stop_and_wait(r->job);
-            PyEval_RestoreThread(thread);
-            return gb_py_raise(&r->e);
-        }
+        if (more) share(r);
         now = gb_nanoseconds();
         if (now - looked < GB_GU_LONG_SLICE) continue;
         PyEval_RestoreThread(thread);
@@ -130,9 +115,9 @@ static int raised(gb_gu_run *job, int rc) {
     return rc < 0 || (job->call->flags & GB_GU_RAISES && PyErr_Occurred()) ? -1 : 0;
 }
 
-int gb_py_run(gb_gu_run *job, int64_t id, int workers) {
+int gb_py_run(gb_gu_run *job, int workers) {
     const gb_gu_call *call = job->call;
-    if (call->form == GB_GU_GO_LOOP && gb_forked) return gb_py_refuse_go();
+    if (call->form == GB_GU_GO_LOOP && gb_py_go_lost()) return refuse_go_kernel();
     if (call->flags & GB_GU_EXCLUSIVE) return exclusive(job);
     int held = brief(job);
     if (held == 2) {   /* not worth a look at the clock */
@@ -140,8 +125,8 @@ int gb_py_run(gb_gu_run *job, int64_t id, int workers) {
         return raised(job, 0);
     }
     int64_t began = gb_nanoseconds();
-    run r = {.job = job, .id = id, .workers = workers};
-    int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GLANCE : 0) ? 0 : detached(&r, began);
+    run r = {.job = job, .workers = workers};
+    int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GB_GU_GLANCE : 0) ? 0 : detached(&r, began);
     int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);
     __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0, __ATOMIC_RELAXED);
     return raised(job, rc);

@@ -17,7 +17,7 @@ static int fetch_types(gb_py_gufunc_object *g, int first) {
     gb_error e;
     for (int n = first; n < g->info.nkernels; n++) {
         memset(types[n], 0, sizeof *types);
-        if (GB_PY_ENTER_GO(&e, gbridge_gufunc_types(g->info.id, n, types[n], &e)) < 0) return -1;
+        if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_types(g->info.id, n, types[n], &e)) < 0) return -1;
     }
     return 0;
 }
@@ -38,8 +38,8 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!g) return NULL;
     if (!(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     gb_error e;
-    int rc = signature ? GB_PY_ENTER_GO(&e, gbridge_gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
-                       : GB_PY_ENTER_GO(&e, gbridge_gufunc_builtin((char *)name, &g->info, &e));
+    int rc = signature ? GB_PY_ENTER_GO(&e, gb_py_go->gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
+                       : GB_PY_ENTER_GO(&e, gb_py_go->gufunc_builtin((char *)name, &g->info, &e));
     if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info))) Py_CLEAR(g);
     return (PyObject *)g;
 }
@@ -53,14 +53,15 @@ static void gufunc_dealloc(PyObject *self) {
     Py_XDECREF(g->uniform_names);
     gb_py_reducers_free(g);
     gb_error e;
-    if (g->info.id) (void)GB_PY_ENTER_GO_DETACHED(&e, gbridge_gufunc_drop(g->info.id, &e));
+    if (g->info.id) (void)GB_PY_ENTER_GO_DETACHED(&e, gb_py_go->gufunc_drop(g->info.id, &e));
     GB_PY_FREE_OBJECT(self);
 }
 
 /* _describe() -> (nin, nout, kernels, the signature as lines, types of uniforms) */
 static PyObject *describe(PyObject *self, PyObject *none) {
     const gb_bridge_gufunc_info *info = &((gb_py_gufunc_object *)self)->info;
-    return Py_BuildValue("(iiisy#)", info->nin, info->nout, info->nkernels, info->text, (char *)info->uniform_types, (Py_ssize_t)info->nuniforms);
+    return Py_BuildValue("(iiisN)", info->nin, info->nout, info->nkernels, info->text,
+                         PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms));
 }
 
 /* _add(form, function, data, name of a Go kernel or None, types, flags) -> number */
@@ -68,16 +69,18 @@ static PyObject *add(PyObject *self, PyObject *args) {
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
     gb_bridge_kernel_spec spec = {0};
     unsigned long long function, data;
+    PyObject *type_bytes;
     const char *name, *types;
     Py_ssize_t n;
-    if (!PyArg_ParseTuple(args, "iKKzy#i:_add", &spec.form, &function, &data, &name, &types, &n, &spec.flags)) return NULL;
+    if (!PyArg_ParseTuple(args, "iKKzOi:_add", &spec.form, &function, &data, &name, &type_bytes, &spec.flags)) return NULL;
+    if (gb_py_bytes(type_bytes, "types", &types, &n) < 0) return NULL;
     if (n > GB_GU_MAXARGS) return PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_GU_MAXARGS);
     spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
     spec.ntypes = (int32_t)n;
     memcpy(spec.types, types, (size_t)n);
     int32_t number = 0;
     gb_error e;
-    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
     g->info.nkernels = number + 1;
     gb_py_forget_choices(g);   /* what was chosen before may be served by this one now */
     return fetch_types(g, number) < 0 ? NULL : PyLong_FromLong(number);
@@ -94,16 +97,19 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
 /* _select(types, kinds of Python numbers, types asked for or b"", casting) -> number */
 static PyObject *select_kernel(PyObject *self, PyObject *args) {
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
+    PyObject *type_bytes, *weak_bytes, *wanted_bytes, *rule;
     const char *types, *weak, *wanted;
     Py_ssize_t n, m, nwanted;
-    PyObject *rule;
     int32_t number = 0;
     gb_error e;
-    if (!PyArg_ParseTuple(args, "y#y#y#O:_select", &types, &n, &weak, &m, &wanted, &nwanted, &rule)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOOO:_select", &type_bytes, &weak_bytes, &wanted_bytes, &rule)) return NULL;
+    if (gb_py_bytes(type_bytes, "types", &types, &n) < 0 || gb_py_bytes(weak_bytes, "kinds", &weak, &m) < 0 ||
+        gb_py_bytes(wanted_bytes, "dtypes", &wanted, &nwanted) < 0)
+        return NULL;
     int casting = gb_py_read_casting(rule);
     if (casting < 0) return NULL;
     if (n != m) return PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed"), NULL;
-    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
                                               (int32_t)nwanted, casting, &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);
@@ -124,7 +130,7 @@ PyObject *gb_py_gufunc_loops(PyObject *self, PyObject *ufunc) {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < u->ntypes; i++) {
         if (!u->functions || !u->functions[i]) continue;
-        gb_py_append(&list, Py_BuildValue("(y#KK)", u->types + (Py_ssize_t)i * u->nargs, (Py_ssize_t)u->nargs,
+        gb_py_append(&list, Py_BuildValue("(NKK)", PyBytes_FromStringAndSize(u->types + (Py_ssize_t)i * u->nargs, u->nargs),
                                        (unsigned long long)(uintptr_t)u->functions[i],
                                        (unsigned long long)(uintptr_t)(u->data ? u->data[i] : NULL)));
     }
@@ -140,7 +146,7 @@ PyObject *gb_py_gufunc_capsule(PyObject *self, PyObject *capsule) {
 PyObject *gb_py_gufunc_go_names(PyObject *self, PyObject *none) {
     char names[16384];
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gbridge_gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
+    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
 }
 
 PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
@@ -149,7 +155,7 @@ PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
     GB_PY_OWNED PyObject *utf8 = PyUnicode_AsUTF8String(name);
     PyObject *result = NULL;
     if (!utf8) return NULL;
-    if (GB_PY_ENTER_GO(&e, gbridge_gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
         result = Py_BuildValue("(ss)", signature, types);
     return result;
 }
@@ -157,7 +163,7 @@ PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
 PyObject *gb_py_gufunc_panic_text(PyObject *self, PyObject *none) {
     char said[16384];
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gbridge_gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
+    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
 }
 
 PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {

@@ -6,8 +6,8 @@
 /* (self, function, types, args, kwargs) */
 static PyObject *array_function(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 4) return PyErr_Format(PyExc_TypeError, "__array_function__(function, types, args, kwargs): %zd arguments given", nargs);
-    PyObject *of_numpy = gb_py_whole_reduction(self, args[0], args[2], args[3]);
-    PyArrayObject *host = of_numpy ? gb_py_plain_storage(self) : NULL;
+    PyObject *axis = NULL, *of_numpy = gb_py_plain_reduction(self, args[0], args[2], args[3], &axis);
+    PyArrayObject *host = of_numpy && axis == Py_None ? gb_py_plain_storage(self) : NULL;
     if (host) return PyObject_CallFunctionObjArgs(of_numpy, (PyObject *)host, Py_None, NULL);
     if (PyErr_Occurred()) return NULL;
     PyObject *function = gb_py_upcall_get(GB_PY_UP_STORAGE_FUNCTION);

@@ -4,6 +4,7 @@
 
 #include "../core/array.h"
 #include "../core/cut.h"
+#include "../core/elementwise.h"
 #include "../core/operators.h"
 #include "../core/upcall.h"
 

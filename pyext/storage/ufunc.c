@@ -5,8 +5,14 @@
 
 #define MOST_INPUTS 2
 
-/* An operand as the answer depends on it; of a number the type alone. Only a storage has a Meta, only a Field with names letters. */
-typedef struct { PyObject *meta; int code, ndim; npy_intp shape[GB_PY_STORAGE_AXES]; char letters[GB_PY_STORAGE_AXES]; } operand;
+/* An operand as the answer depends on it; of a number the type alone. Compared as bytes: all of it is zeroed first. */
+typedef struct {
+    PyObject *meta;   /* a storage's */
+    int code, ndim;
+    npy_intp shape[GB_PY_STORAGE_AXES];
+    int64_t halo[2 * GB_PY_STORAGE_AXES];   /* a Field's: without one zeros, which say the same */
+    char letters[GB_PY_STORAGE_AXES];       /* of a Field with names */
+} operand;
 
 enum { NUMPY_NUMBER = 128 };   /* added to the code of a number with a dtype */
 
@@ -17,6 +23,7 @@ static int describe_field(const gb_py_field *f, operand *o) {
         if (f->dims_given && f->geometry.dims[i] >= 0) return -1;
         if (f->dims_given) o->letters[i] = GB_DIM_LETTER(f->geometry.dims[i]);
     }
+    if (f->halo) memcpy(o->halo, f->halo, 2 * (size_t)o->ndim * sizeof *f->halo);
     return o->code = gb_py_code_of(f->dtype->descr);
 }
 
@@ -149,8 +156,10 @@ static PyObject *run(const call *known, PyTypeObject *type, PyObject *const *in,
     int fresh = !out && !(known->adapted[0] && known->adapted[1]);
     GB_PY_OWNED PyObject *a = target ? input_for(known, 0, in[0], (PyArrayObject *)target, fresh) : NULL, *done = NULL;
     GB_PY_OWNED PyObject *b = a && known->n > 1 ? input_for(known, 1, in[1], (PyArrayObject *)target, fresh) : NULL;
-    if (a && (b || known->n == 1)) done = (known->named ? gb_py_ufunc_into : call_with)(known->ufunc, a, b, target);
-    if (!done) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    if (!a || (known->n > 1 && !b)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+    int quickly = gb_py_elementwise_arrays(known->ufunc, (PyObject *[]){a, b}, known->n, target);
+    if (quickly == 0) done = (known->named ? gb_py_ufunc_into : call_with)(known->ufunc, a, b, target);
+    if (quickly < 0 || (quickly == 0 && !done)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
     return out ? Py_NewRef(out) : gb_py_storage_new(type, target, Py_None, known->meta, Py_None);
 }
 
