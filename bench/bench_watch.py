@@ -7,7 +7,7 @@ from measure import Case
 
 SETUP = """
 import numpy as np
-from gridbuf.watch.book import Book
+from gridbuf.watch.records import Book
 from gridbuf.watch.main import install
 
 def watched():
@@ -59,7 +59,7 @@ loop(10)
 """
 
 CASES = [
-    Case(name, "watched()", "loop()", SETUP + setup, 1.03, rounds=11, number=1)
+    Case(name, "watched()", "loop()", SETUP + setup, 1.1, rounds=11, number=1)
     for name, setup in (
         ("NumPy: ten temporaries and a conversion a step: watched / not", NUMPY),
         ("gt4py on numpy: two calls a step: watched / not", STENCIL),

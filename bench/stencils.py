@@ -2,7 +2,7 @@
 
 import numpy as np
 from gt4py.cartesian import gtscript
-from gt4py.cartesian.gtscript import PARALLEL, computation, interval
+from gt4py.cartesian.gtscript import BACKWARD, FORWARD, PARALLEL, computation, interval
 
 _Field = gtscript.Field[np.float64]
 
@@ -29,3 +29,28 @@ def fifty(
 ) -> None:  # fmt: skip
     with computation(PARALLEL), interval(...):
         out = f0 + f1 + f2 + f47 + f48  # noqa: F841
+
+
+def hdiff(inp: _Field, coeff: _Field, out: _Field) -> None:
+    with computation(PARALLEL), interval(...):
+        lap = 4.0 * inp - (inp[1, 0, 0] + inp[-1, 0, 0] + inp[0, 1, 0] + inp[0, -1, 0])
+        flx = lap[1, 0, 0] - lap
+        fly = lap[0, 1, 0] - lap
+        out = inp - coeff * (flx - flx[-1, 0, 0] + fly - fly[0, -1, 0])  # noqa: F841
+
+
+def vadv(a: _Field, b: _Field, c: _Field, d: _Field, out: _Field) -> None:
+    with computation(FORWARD):
+        with interval(0, 1):
+            c = c / b
+            out = d / b
+        with interval(1, None):
+            c = c / (b - a * c[0, 0, -1])
+            out = (d - a * out[0, 0, -1]) / (b - a * c[0, 0, -1])
+    with computation(BACKWARD), interval(0, -1):
+        out = out - c * out[0, 0, 1]
+
+
+def many(a: _Field, b: _Field, c: _Field, d: _Field, e: _Field, f: _Field, g: _Field, out: _Field) -> None:
+    with computation(PARALLEL), interval(...):
+        out = a[1, 0, 0] + b[-1, 0, 0] + c[0, 1, 0] + d[0, -1, 0] + e * f + g  # noqa: F841

@@ -67,11 +67,11 @@ wheel=$(echo "$root"/dist/*.whl)
 import sys
 from pathlib import Path
 sys.path.insert(0, "wheels")
-from targets import LARGEST_AS_BUILT
+from targets import LARGEST
 path = Path(sys.argv[1])
 size = path.stat().st_size
 print(path, size, "bytes")
-sys.exit(f"gridbuf: a wheel may have {LARGEST_AS_BUILT} bytes (wheels/targets.py)" if size > LARGEST_AS_BUILT else 0)
+sys.exit(f"gridbuf: a wheel may have {LARGEST} bytes (wheels/targets.py)" if size > LARGEST else 0)
 LARGEST
 
 mapfile -t found < <("$base" wheels/interpreters.py)

@@ -53,7 +53,7 @@ fi
 rm -rf "$work"
 mkdir -p "$work"
 cp -r gridbuf "$work/gridbuf"
-rm -f "$work"/gridbuf/_core*.so
+rm -f "$work"/gridbuf/_core*.so "$work"/gridbuf/_go.so
 GRIDBUF_CFLAGS="${GRIDBUF_CFLAGS:-} $flags" CGO_LDFLAGS="${library:+-fsanitize=$kind}" \
     "$PYTHON" setup.py -q build_ext --build-lib "$work" --build-temp "$work/temp"
 

@@ -1,6 +1,7 @@
 """The command line, as a user types it."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -76,6 +77,15 @@ def test_what_cannot_be_parsed_exits_with_2(words: str, capsys: pytest.CaptureFi
         main(words.split())
     assert exit_.value.code == 2
     assert "error" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["doctor --foo", "plan 4 --backnd C", "distributed 8 8 --rank 2 --foo 3", "demo --foo"])
+def test_an_unknown_option_shows_the_usage_of_its_command(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.startswith(f"usage: gridbuf {words.split()[0]} [-h]"), said
+    assert re.search(r"gridbuf \w+: error: unrecognized arguments: (--foo|--backnd C)", said), said
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

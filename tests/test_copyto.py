@@ -140,6 +140,22 @@ def test_large_transposed_copies(shape: tuple[int, ...], dtype: str, threads: in
         assert np.array_equal(dst, src)
 
 
+@pytest.mark.parametrize("offset", [0, 16, 60])
+@pytest.mark.parametrize(("to", "of"), [("f8", "f8"), ("f4", "f4"), ("i2", "i2"), ("c16", "c16"), ("f4", "f8")])
+def test_relayouts_larger_than_a_cache_into_memory_at_any_offset(to: str, of: str, offset: int) -> None:
+    """Streamed in tiles that end at cache lines, where the last cache has 32 MiB; Go's tests stream on any machine."""
+    shape = (250, 300 // np.dtype(to).itemsize, 131)
+    src = values(shape, of)
+    for order in ((2, 1, 0), (1, 2, 0), (2, 0, 1)):
+        nbytes = src.size * np.dtype(to).itemsize
+        memory = np.full(nbytes + 128, 7, np.uint8)
+        start = -memory.ctypes.data % 64 + offset
+        dst = memory[start : start + nbytes].view(to).reshape([shape[i] for i in order]).transpose(np.argsort(order))
+        gb.copyto(dst, src, casting="same_kind")
+        assert np.array_equal(dst, src)
+        assert (memory[:start] == 7).all() and (memory[start + nbytes :] == 7).all()
+
+
 @pytest.mark.parametrize("casting", CASTINGS)
 @pytest.mark.parametrize("to", NUMBERS)
 def test_casting_rules_are_numpys(to: str, casting: Any) -> None:

@@ -1,4 +1,6 @@
-"""Every block of code in README.md and docs/ is run: examples by test_docs.py, files by the tests named here, all others here."""
+"""Every block of code in README.md and docs/ is run: examples by test_docs.py, commands by test_docs_commands.py, files by the
+tests named here, all others here.
+"""
 
 import os
 import re
@@ -32,14 +34,6 @@ HERE = [
     pytest.param(page, marks=[pytest.mark.slow] if '"gt:cpu' in page.read_text() else [])  # most of these compile a stencil
     for page in PAGES
     if code(page) and name(page) not in ELSEWHERE
-]
-COMMANDS = [
-    pytest.param(page, line, id=f"{page.name}: {line}")
-    for page in PAGES
-    for block in blocks(page)
-    if not block.kind
-    for line in block.text.splitlines()
-    if re.match(r"(\$ )?([A-Z_]+=\S+ )?(python -m gridbuf |python model\.py|pip )", line)
 ]
 
 
@@ -100,30 +94,6 @@ def test_the_code_of_a_page(page: Path) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "page.py"], env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("page", "line"), COMMANDS)
-def test_a_command_of_a_page(page: Path, line: str) -> None:
-    """python -m gridbuf is run, on a small program; of pip, whether there is such an extra."""
-    command = line.removeprefix("$ ").partition(" #")[0].strip()
-    if command.startswith("pip install"):
-        named = re.fullmatch(
-            r"pip install (?:wheelhouse/gridbuf-\*-\$\(uname -m\)\.whl|(?:-e )?'?\.?(?:\[([\w,-]+)\])?'?|gridbuf)", command
-        )
-        assert named, f"{name(page)}: {line}"
-        extras = (ROOT / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
-        assert all(re.search(rf"^{extra} = ", extras, re.MULTILINE) for extra in (named[1] or "").split(",") if extra)
-    else:
-        if "--html" in command or "gt4py" in command:
-            pytest.importorskip("gt4py.cartesian")
-        Path("package").mkdir()
-        program = "import numpy as np\na = np.ones((40, 40))\nfor _ in range(3):\n    a = a + 1.0\nprint(a.sum())\n"
-        for path in ("model.py", "package/model.py", "package/__init__.py"):
-            Path(path).write_text(program if "model" in path else "")
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])}
-        command = re.sub(r"(^|\s)python ", rf"\g<1>{sys.executable} ", command)
-        done = subprocess.run(["bash", "-c", command], env=env, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name(page) in ELSEWHERE], ids=name)

@@ -46,9 +46,9 @@ FILE = re.compile(r"(?<![\w./$-])(?:\.\./)?((?:[a-z_]+/)+[\w.]*|test_\w+\.py)(?!
 
 
 def is_there(path: str) -> bool:
-    """Whether there is such a file, or a package as Go imports it; what begins with no folder of ours is another project's."""
+    """Whether there is such a file, or a package as Go imports it. Libraries are built; other folders are other projects'."""
     first = path.partition("/")[0]
-    if first in MADE or (first != path and not any((root / first).is_dir() for root in WITHIN)):
+    if first in MADE or path.endswith(".so") or (first != path and not any((root / first).is_dir() for root in WITHIN)):
         return True
     return any((root / path).exists() for root in WITHIN) or (ROOT / path.removeprefix("gridbuf/")).is_dir()
 

@@ -22,6 +22,7 @@ def test_from_a_file_to_a_stencil_and_back(tmp_path: Path) -> None:
     h, oro = rng.random((2, 3, 6, 8), "f4"), rng.random((6, 8), "f4")
     coords = {"lon": np.arange(8) * 10.0, "lat": np.arange(6) * 5.0, "lev": [1.0, 2.0, 3.0], "time": [0, 6]}
     dataset = xr.Dataset({"h": (("time", "lev", "lat", "lon"), h), "oro": (("lat", "lon"), oro)}, coords=coords)
+    dataset.h.attrs.update(units="m", standard_name="height")
     dataset.to_netcdf(tmp_path / "in.nc")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -32,5 +33,6 @@ def test_from_a_file_to_a_stencil_and_back(tmp_path: Path) -> None:
         expected = 0.25 * (h[..., 1:-1, 2:] + h[..., 1:-1, :-2] + h[..., 2:, 1:-1] + h[..., :-2, 1:-1]) + 0.01 * oro[1:-1, 1:-1]
         assert found.h.dims == ("time", "lev", "lat", "lon") and found.h.dtype == np.float32
         assert np.allclose(found.h, expected, rtol=1e-6)
+        assert found.h.attrs == {"units": "m", "standard_name": "height"}
         for name, cut in {"lon": slice(1, -1), "lat": slice(1, -1), "lev": slice(None), "time": slice(None)}.items():
             assert np.array_equal(found[name], coords[name][cut])

@@ -9,7 +9,7 @@ import pytest
 from eventually import eventually
 
 from gridbuf import doctor, doctor_mpi
-from gridbuf.distributed.ranks import sharing
+from gridbuf.distributed.ranks import shared_memory as sharing
 
 PLAYED = """
 import os, sys, time

@@ -5,6 +5,7 @@ Every rule takes the sources as {path: text} and returns "path: what is wrong"; 
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -34,11 +35,15 @@ def sources() -> Sources:
 
 
 def exports(files: Sources) -> list[str]:
-    """Every //export lies in bridge/ and its body is one call of the guard."""
+    """Every //export lies in bridge/ and its body is one call of the guard; the loop of Go kernels is gufunc's own."""
     wrong = []
     for path, text in files.items():
         for match in re.finditer(r"^//export (\w+)\n(.*?)^(?=//export|\Z)", text + "\n", flags=re.MULTILINE | re.DOTALL):
             name, body = match[1], match[2]
+            if path == "gufunc/goworker.go":
+                if not re.match(rf"func {name}\([^{{]*\{{\s*defer func\(\) \{{\s*if r := recover\(\)", body):
+                    wrong.append(f"{path}: {name} does not recover first")
+                continue
             if not path.startswith("bridge/"):
                 wrong.append(f"{path}: {name} is exported outside bridge/")
             if not re.match(rf"func {name}\(.*?\) C\.int \{{\s*return guard\(e, ", body, flags=re.DOTALL):
@@ -61,7 +66,7 @@ def entries(files: Sources) -> list[str]:
     """pyext/ names a bridge function only as the call inside GB_PY_ENTER_GO, which checks for a forked child."""
     wrong = []
     for path, text in files.items():
-        for match in re.finditer(r"\bgbridge_\w+", text if path.startswith("pyext/") else ""):
+        for match in re.finditer(r"\bgb_py_go->\w+", text if path.startswith("pyext/") else ""):
             if not re.search(r"GB_PY_ENTER_GO(?:_UNLOCKED|_DETACHED)?\(\s*[&\w>.-]+\s*,\s*$", text[: match.start()]):
                 wrong.append(f"{path}: {match[0]} is not called through GB_PY_ENTER_GO")
     return wrong
@@ -165,8 +170,8 @@ def codes(files: Sources) -> list[str]:
 
 
 def environment(files: Sources) -> list[str]:
-    """C asks alloc/settings.c what the environment says; the fake driver and tests stand alone."""
-    own = ("alloc/settings.c", "cuda/fake/", "tests/")
+    """C asks alloc/process.c what the environment says; the fake driver and tests stand alone."""
+    own = ("alloc/process.c", "cuda/fake/", "tests/")
     return [
         f"{path}: getenv, where gb_setting asks"
         for path, text in files.items()
@@ -174,7 +179,19 @@ def environment(files: Sources) -> list[str]:
     ]
 
 
-RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock, codes, environment]
+def formats(files: Sources) -> list[str]:
+    """No format of PyArg_ParseTuple, Py_BuildValue or what passes one on has a '#': compiled with the headers of Python 3.13
+    such a call fails on 3.11 and 3.12, which look for another name of the function (pyext/core/common.h)."""
+    units = re.compile(r'"[()\[\]{}a-zA-Z$|&!*,:; ]*[zsy]#[^"\n]*"')
+    return [
+        f"{path}: the format {m[0]} has a '#'"
+        for path, text in files.items()
+        if path.startswith("pyext/")
+        for m in [*units.finditer(text), *re.finditer("PY_SSIZE_T_CLEAN", text)]
+    ]
+
+
+RULES = [exports, python_header, entries, signals, goroutines, compiled, turns, driver, clock, codes, environment, formats]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -186,16 +203,18 @@ def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
 
 GUARDED = "//export gbridge_x\nfunc gbridge_x(e *C.gb_error) C.int {\n\treturn guard(e, func() error { return nil })\n}\n"
 PREAMBLE = 'package alloc\n\n// #cgo CFLAGS: -Wall -Wextra\n// static int one(void) { return 1; }\nimport "C"\n\nfunc f() int { return int(C.one()) }\n'
+LOOP = "//export gb_gu_go_loop\nfunc gb_gu_go_loop(n C.int) (failed C.int) {\n\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t}\n\t}()\n}\n"
 WRONG = [
     (exports, "alloc/a.go", GUARDED),
+    (exports, "gufunc/goworker.go", LOOP.replace("defer func", "go func")),
     (exports, "bridge/a.go", GUARDED + "\n//export gbridge_y\nfunc gbridge_y() C.int { return 0 }\n"),
     (exports, "bridge/a.go", GUARDED.replace("return guard", "prepare()\n\treturn guard")),
     (python_header, "alloc/a.h", '#include "Python.h"\n'),
     (python_header, "alloc/a.go", 'package alloc\n\n// #include <Python.h>\nimport "C"\n'),
     (python_header, "dlpack/a.c", "#  include <numpy/arrayobject.h>\n"),
-    (entries, "pyext/a.c", "int f(void) { return gbridge_x(&e); }"),
-    (entries, "pyext/a.c", "int f(void) { return GB_PY_ENTER_GO(&e, gbridge_x(&e)) < 0 || gbridge_y(&e); }"),
-    (entries, "pyext/a.c", "static int (*f)(gb_error *) = gbridge_x;"),
+    (entries, "pyext/a.c", "int f(void) { return gb_py_go->x(&e); }"),
+    (entries, "pyext/a.c", "int f(void) { return GB_PY_ENTER_GO(&e, gb_py_go->x(&e)) < 0 || gb_py_go->y(&e); }"),
+    (entries, "pyext/a.c", "static int (*f)(gb_error *) = gb_py_go->x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
     (turns, "pyext/a.c", "static int init(void) { return PyType_FromSpec(&spec) ? 0 : -1; }"),
     (turns, "pyext/b/a.c", "return PyModule_AddFunctions(module, functions);"),
@@ -221,6 +240,10 @@ WRONG = [
     (goroutines, "alloc/a.go", "func f() {\n\tgo elsewhere()\n}\n"),
     (goroutines, "alloc/a.go", "func f() {\n\tgroup.Go(func() {\n\t\twork()\n\t})\n}\n"),
     (goroutines, "alloc/a.go", "func f() {\n\ttime.AfterFunc(time.Second, work)\n}\n\nfunc work() { n++ }\n"),
+    (formats, "pyext/a.c", 'int ok = PyArg_ParseTuple(args, "OOy#:f", &a, &b, &text, &n);'),
+    (formats, "pyext/a.c", 'return Py_BuildValue("(iy#NLLLNN)", number, text, n, a, x, y, z, b, c);'),
+    (formats, "pyext/a.c", 'return gb_py_upcall_on(self, NAME, "z#", text, n);'),
+    (formats, "pyext/a.h", "#define PY_SSIZE_T_CLEAN\n"),
     (compiled, "alloc/a.go", PREAMBLE.replace("-Wall ", "")),
     (compiled, "alloc/a.go", PREAMBLE.replace(" -Wextra", "")),
     (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-O2 -Wall")),
@@ -228,6 +251,8 @@ WRONG = [
     (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-Os -Wall").replace("CFLAGS", "linux,amd64 CFLAGS")),
 ]
 RIGHT = [
+    (exports, "gufunc/goworker.go", LOOP),
+    (formats, "pyext/a.c", 'return Py_BuildValue("(iNNLLLNN)", n, PyBytes_FromStringAndSize(text, size), a, x, y, z, b, c);'),
     (compiled, "alloc/a.go", PREAMBLE),
     (compiled, "alloc/a.go", PREAMBLE.replace("-Wall", "-O3 -Wall")),
     (compiled, "alloc/a.go", 'package alloc\n\n// #include "a.h"\nimport "C"\n\nfunc f() {}\n'),
@@ -235,7 +260,7 @@ RIGHT = [
     (exports, "bridge/a.go", GUARDED + GUARDED.replace("{\n\treturn", "{ return").replace("_x", "_y")),
     (python_header, "pyext/a.h", "#include <Python.h>\n"),
     (python_header, "alloc/a.c", "/* #include <Python.h> is what this file must not do */\n"),
-    (entries, "pyext/a.c", "if (GB_PY_ENTER_GO(&e,\n                gbridge_x(&e)) < 0) return -1; /* gbridge_x(&e) */"),
+    (entries, "pyext/a.c", "if (GB_PY_ENTER_GO(&e,\n                gb_py_go->x(&e)) < 0) return -1; /* gb_py_go->x(&e) */"),
     (entries, "bridge/bridge.h", "int gbridge_x(gb_error *e);"),
     (signals, "alloc/a.go", "// no os/signal here\n"),
     (turns, "pyext/a.c", "static int init(void) { return gb_py_type(&spec, NULL) ? 0 : -1; }"),
@@ -272,3 +297,17 @@ def test_the_flags_of_c_files_stand_in_their_package() -> None:
     assert compiled(files) == ["alloc/doc.go: #cgo CFLAGS lacks -Wall", "alloc/doc.go: #cgo CFLAGS lacks -Wextra"]
     files["alloc/flags.go"] = 'package alloc\n\n#cgo CFLAGS: -Wall\n#cgo CFLAGS: -Wextra -O3\nimport "C"\n'
     assert compiled(files) == []
+
+
+def left_out(manifest: str, paths: list[str]) -> list[str]:
+    """Sources of the rooms that the source distribution would lack, by the lines of MANIFEST.in."""
+    rooms = {words[1]: words[2:] for line in manifest.splitlines() if (words := line.split()) and words[0] == "recursive-include"}
+    return [path for path in paths if not any(fnmatch(Path(path).name, pattern) for pattern in rooms.get(path.split("/")[0], []))]
+
+
+def test_the_source_distribution_has_every_source() -> None:
+    manifest = (ROOT / "MANIFEST.in").read_text()
+    built = [path for path in sources() if path.split("/")[0] not in {"bench", "docs", "examples", "tests", "wheels"}]
+    assert built
+    assert left_out(manifest, built) == []
+    assert left_out(manifest, ["internal/work/work.S", "unheard/of.c"]) == ["internal/work/work.S", "unheard/of.c"]

@@ -14,6 +14,7 @@ ROOMS = {
     "transfer": "gb_copy gb_program gb_work",
     "cuda": "gb_cuda gb_cu",  # gb_cu is inside: no other room names it
     "gufunc": "gb_gu",
+    "internal": "gb_work",
     "dlpack": "gb_dlpack",
     "arrayinterface": "gb_interface",
     "cudaarrayinterface": "gb_interface",

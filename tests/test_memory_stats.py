@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import in_child
 import numpy as np
 import pytest
 
@@ -48,6 +49,7 @@ def test_a_buffer_comes_misses_goes_and_hits(shape: tuple[int, ...]) -> None:
 
 
 def test_a_new_size_of_a_large_block_is_a_miss_and_trim_gives_it_back() -> None:
+    gb.memory.trim()  # a free extent would be cut to the size
     before = gb.memory.stats()
     a = gb.empty((123_457,))
     after = gb.memory.stats()
@@ -107,3 +109,36 @@ def test_the_counters_agree_while_eight_threads_allocate() -> None:
     assert not failures
     end = gb.memory.stats()
     assert end["live_bytes"] == start["live_bytes"] and end["live_buffers"] == start["live_buffers"]
+
+
+MIXTURE = """
+import random, gridbuf as gb
+rng, held, live, most = random.Random(SEED), [], 0, 40 << 20
+for _ in range(4000):
+    n = int(2 ** rng.uniform(LOW, HIGH))
+    while live + n > most:
+        a = held.pop(rng.randrange(len(held)))
+        assert a[0] == a[-1] == a.nbytes % 251
+        live -= a.nbytes
+    held.append(gb.empty((n,), "uint8"))
+    held[-1][...] = n % 251
+    live += n
+s = gb.memory.stats()
+assert s["live_bytes"] + s["cached_bytes"] < 2.5 * s["peak_bytes"], s
+z = [gb.zeros((int(2 ** rng.uniform(LOW, HIGH)),), "uint8") for _ in range(20)]
+assert not any(a.any() for a in z)
+del held, a, z
+gb.memory.trim()
+assert gb.memory.stats()["cached_bytes"] < 2 << 20
+"""
+
+
+@pytest.mark.parametrize("low, high", [(8, 21), (16, 22), (10, 17)])
+def test_free_memory_serves_any_size_and_holds_what_its_user_wrote(low: int, high: int) -> None:
+    in_child.python(MIXTURE.replace("SEED", "1").replace("LOW", str(low)).replace("HIGH", str(high)))
+
+
+def test_the_ranks_of_a_node_share_what_is_kept() -> None:
+    code = "import gridbuf as gb; a = [gb.zeros((8 << 20,)) for _ in range(100)]; print(gb.memory.stats()['cache_bound'])"
+    alone, among = (int(in_child.python(code, OMPI_COMM_WORLD_LOCAL_SIZE=n)) for n in ("1", "64"))
+    assert among < alone and among <= max(alone // 64, 64 << 20)

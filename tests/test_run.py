@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from debug_build import need_setuptools
 
 import gridbuf
 from gridbuf import startup
@@ -109,7 +110,7 @@ def test_a_part_is_what_its_bridge_offers(name: str) -> None:
 
 def test_the_wheel_says_the_same(site: Path, tmp_path: Path) -> None:
     """setup.py writes the .pth file, and copies startup.py and importing.py beside the package."""
-    pytest.importorskip("setuptools", minversion="77")
+    need_setuptools()
     root = PACKAGE.parent
     if not (root / "setup.py").exists():
         pytest.skip("installed from a wheel: no setup.py")

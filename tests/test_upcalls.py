@@ -54,7 +54,7 @@ def has(text: str, cls: str, name: str) -> bool:
 # What C asks by name of objects that are Python's or NumPy's: their classes have it.
 FOREIGN = {
     "__array_ufunc__", "__dlpack_c_exchange_api__", "__get__", "__name__", "__qualname__", "args", "co_filename", "descr", "dtype", "format",
-    "name", "names", "register_at_fork", "run", "shape", "str", "view",
+    "name", "names", "register_at_fork", "run", "shape", "str", "view", "where",
 }  # fmt: skip
 
 

@@ -60,6 +60,14 @@ def test_what_cannot_be_set_says_what_can_be_done(name: str) -> None:
     assert gb.Field(f, halo=(0, 1)).halo == ((0, 0), (1, 1))
 
 
+def test_the_domain_is_written_to_by_its_elements() -> None:
+    field = gb.Field.zeros((4, 5), dims="IJ", halo=(1, 1))
+    with pytest.raises(AttributeError, match=r"domain: it cannot be set; field.domain\[...\] = value"):
+        field.domain = 1.0
+    field.domain[...] = 1.0
+    assert field.sum() == 6.0
+
+
 def test_conversions() -> None:
     f = gb.Field(A, "JI", halo=(1, 0))
     whole = f.astype("i4")

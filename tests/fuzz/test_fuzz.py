@@ -16,9 +16,12 @@ def fuzz(*options: str, folder: Path = HERE) -> subprocess.CompletedProcess[str]
     return subprocess.run([sys.executable, str(folder), *options], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("name", NAMES)
+SLOW = {"programs": 12}  # a process for each case
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in NAMES])
 def test_the_corpus_and_some_cases(name: str) -> None:
-    done = fuzz(name, "--seed=1", "--cases=150")
+    done = fuzz(name, "--seed=1", f"--cases={SLOW.get(name, 150)}")
     assert done.returncode == 0, done.stdout[-8000:]
 
 

@@ -57,6 +57,19 @@ void sum_form(char **args, intptr_t const *dims, intptr_t const *steps, void *da
         *(double *)(args[2] + e * steps[2]) = *(double *)(args[0] + e * steps[0]) + *(double *)(args[1] + e * steps[1]);
 }
 
+/* Reductions with a state: the sum of the elements, or of what they say. */
+void sum_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) {
+    for (intptr_t i = 0; i < n; i++) *(double *)state += *(double *)(args[0] + i * steps[0]);
+}
+void meeting_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) {
+    for (intptr_t i = 0; i < n; i++) *(double *)state += element(*(double *)(args[0] + i * steps[0]));
+}
+void sum_merge(void *state, void const *later, void *data) { *(double *)state += *(double const *)later; }
+int sum_final(void const *state, char **outs, void *data) {
+    *(double *)outs[0] = *(double const *)state;
+    return *(double const *)state < 0;
+}
+
 void reset(void) { inside = met = flag = calls = ran = 0; }
 void set_flag(void) { __atomic_store_n(&flag, 1, __ATOMIC_SEQ_CST); }
 int elements_run(void) { return ran; }

@@ -211,3 +211,53 @@ def test_a_state_kernel_of_ones_own():
     assert info.codes.tolist() == [0, 8]
     with pytest.raises(gufunc.SignatureError, match="StateKernel"):
         moment.reduce(a, where=a > 3)
+
+
+def _sum_of_ones_own(kernels, step):
+    state = gufunc.StateKernel(np.float64(0), step, kernels.sum_merge, kernels.sum_final, "d->d")
+    return gufunc.GUFunc("()->()", [state], name="sum")
+
+
+@pytest.mark.parametrize(("shape", "axis"), LAYOUTS.values(), ids=LAYOUTS)
+def test_a_state_is_cut_for_any_number_of_workers(kernels, shape, axis):
+    """The order of elements counts for a state, so blocks are joined in their order: whole numbers sum exactly."""
+    total = _sum_of_ones_own(kernels, kernels.sum_step)
+    a = np.random.default_rng(9).integers(0, 50, shape).astype("d")
+    for array in (a, np.asfortranarray(a), a.astype(a.dtype.newbyteorder()), a.astype("f4")):
+        for workers in (1, 2, 3, 8):
+            assert np.array_equal(total.reduce(array, axis, workers=workers), a.sum(axis))
+
+
+def test_two_workers_fold_states_at_once(kernels):
+    """Elements of -1 wait for another thread, those of the first block aside: a helper is woken when it is done."""
+    kernels.reset()
+    a = np.zeros(300_000)
+    a[65_536::16_384] = -1.0
+    found, info = _sum_of_ones_own(kernels, kernels.meeting_step).reduce(a, workers=2, errors="return")
+    assert found == 2 * a.sum() and info.codes == 8
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+def test_a_reduction_asks_the_generator(kernels, dtype):
+    asked = []
+
+    def generate(types, layouts):
+        asked.append(types)
+        if "d" not in types:
+            raise LookupError(types)
+        return gufunc.numpy_loop(kernels.sum_form, "dd->d")
+
+    g = gufunc.GUFunc("(),()->()", generator=generate, identity=0)
+    a = np.arange(300_000.0).astype(dtype)
+    for _ in range(2):
+        if dtype == "f":
+            with pytest.raises(LookupError, match="ff"):
+                g.reduce(a)
+        else:
+            assert g.reduce(a, workers=2) == a.sum() == g.reduce(a.reshape(3, -1), axis=None)
+        assert g.reduce(a, dtype="d") == a.astype("d").sum()
+    assert asked == (["ff", "dd", "ff"] if dtype == "f" else ["dd"])
+    assert g(a.astype("d"), a.astype("d"))[-1] == 2 * a[-1] and asked[-1] == ("ff" if dtype == "f" else "dd")
+    narrowing = gufunc.GUFunc("(),()->()", generator=lambda types, layouts: gufunc.numpy_loop(kernels.sum_form, "dd->f"))
+    with pytest.raises(gufunc.SignatureError, match="one type for its operands; its kernels are dd->f"):
+        narrowing.reduce(a.astype("d"))

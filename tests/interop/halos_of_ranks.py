@@ -125,7 +125,7 @@ def neighbours_that_disagree() -> None:
         if comm.rank == 1:  # an error of one rank alone, which the other hears of
             refused(kind, (says,), cart, *fields, dims=dims)
         else:
-            refused(gbd.DisagreementError, (f"rank 1: {kind.__name__}", says), cart, one)
+            refused(gbd.RevokedError, (f"rank 1: {kind.__name__}", says), cart, one)
         compare(cart, [one], "I")
 
 

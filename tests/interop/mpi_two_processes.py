@@ -9,7 +9,7 @@ import gridbuf as gb
 import gridbuf.interop.mpi4py as gbm
 from gridbuf.consumers import DTYPES, LAYOUTS, Cell
 from gridbuf.consumers.cell import field, values
-from gridbuf.distributed import DisagreementError
+from gridbuf.distributed import RevokedError
 
 comm = MPI.COMM_WORLD
 rank = comm.Get_rank()
@@ -57,7 +57,7 @@ def an_exchange_that_one_rank_left_out_is_noticed() -> None:
     ring = comm.Create_cart([2], periods=[True])
     f = gb.Field.full((6,), float(rank), dims="I", halo=(1,))
     gbm.exchange_halos(ring, f, dims="I")
-    kind, given = (DisagreementError, f) if rank else (TypeError, 3)
+    kind, given = (RevokedError, f) if rank else (TypeError, 3)
     try:
         gbm.exchange_halos(ring, given, dims="I")
     except kind as error:

@@ -68,6 +68,22 @@ def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
     assert run.returncode == 0 and run.stdout.strip() == says, run.stderr
 
 
+@pytest.mark.parametrize(
+    "doors",
+    ["gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_reduce.py", "gufunc/test_gufunc_numpys_types.py", "test_explain.py"],
+)
+def test_the_newest_headers_serve_this_python(own_main: Path, doors: str) -> None:
+    """What passes bytes between Python and C, in an extension that the newest Python's headers have made (tests/debug_build.py)."""
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", doors],
+        cwd=ROOT / "tests",
+        env={**os.environ, "PYTHONPATH": str(own_main)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
 def test_the_page_shows_that_kernel() -> None:
     assert SHOWN["go"] == (ROOT / "tests" / "own_main" / "main.go").read_text()
 
