@@ -2,6 +2,8 @@
 
 import html
 import re
+import shutil
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +17,7 @@ from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 import gridbuf
+from gridbuf.compiler import cxx_command
 
 project = "gridbuf"
 author = "the gridbuf developers"
@@ -39,6 +42,18 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True  # a cell may write files
+
+# Programs that the cells of a page call. Where one is missing, the page is built without being run, and says so.
+PROGRAMS = {
+    "tutorials/first_stencil": cxx_command(),
+    "watch": cxx_command(),
+    "tutorials/fortran": "gfortran",
+}
+not_run = {page: program for page, program in PROGRAMS.items() if not shutil.which(program)}
+nb_execution_excludepatterns = [f"{page}.md" for page in not_run]
+for _page, _program in not_run.items():
+    print(f"docs: {_program} is missing, so docs/{_page}.md is not run and shows no output", file=sys.stderr)
+
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -101,7 +116,17 @@ def every_link(app: Any, failed: Any) -> None:
                 raise ExtensionError(f"{page.name}: {link} leads nowhere")
 
 
+def say_what_was_not_run(app: Any, page: str, source: list[str]) -> None:
+    """A page whose cells have no output begins with the reason."""
+    if page in not_run:
+        title = re.search(r"^# .*\n", source[0], re.MULTILINE)
+        at = title.end() if title else 0
+        note = f"\n```{{note}}\nBuilt on a machine without {not_run[page]}: the cells of this page were not run.\n```\n"
+        source[0] = source[0][:at] + note + source[0][at:]
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", say_what_was_not_run)
     app.connect("env-check-consistency", every_public_name)
     app.connect("doctree-read", no_empty_last_lines)
     app.connect("build-finished", every_link)
