@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick format lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -37,12 +37,20 @@ quick: build
 	cd tests && $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider -m "not slow" -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 	PYTHON=$(CURDIR)/$(PY) tests/device.sh -q -n auto --dist loadfile
 
+## make format  the formats of C and Python: 100 columns; gofmt for Go
+C_FILES = $$(git ls-files '*.c' '*.h')
+format:
+	$(dir $(PY))clang-format -i $(C_FILES)
+	$(PY) -m ruff format .
+	gofmt -w $$(git ls-files '*.go')
+
 ## make lint    formats, vet, types
 lint: types
 	@unformatted=$$(go list -buildvcs=false -f '{{.Dir}}' ./... | xargs gofmt -l); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
 	go vet ./...
 
 types:
+	$(dir $(PY))clang-format --dry-run --Werror $(C_FILES)
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 	cd tests && $(abspath $(PY)) -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise
 

@@ -1,5 +1,5 @@
-/* bound.c: how much free memory the heap keeps: as much as was live at most, and no more than this process's share of
- * the machine or of its control group. GRIDBUF_CACHE says otherwise. */
+/* bound.c: how much free memory the heap keeps: as much as was live at most, and no more than this
+ * process's share of the machine or of its control group. GRIDBUF_CACHE says otherwise. */
 #include "bound.h"
 #include "map.h"
 #include "numbers.h"
@@ -9,8 +9,10 @@
 #include <stdio.h>
 
 #define heap gb_heap_state
-#define LEAST ((int64_t)64 << 20)   /* kept whatever was live */
-#define ASKED ((int64_t)8 << 20)    /* files are read for the share once so much is mapped, not by each import */
+#define LEAST ((int64_t)64 << 20) /* kept whatever was live */
+#define ASKED                                                                                     \
+    ((int64_t)8 << 20) /* files are read for the share once so much is mapped, not by each import \
+                        */
 
 static double group_memory(const char *folder) {
     static const char *const names[] = {"memory.max", "memory.limit_in_bytes"};
@@ -19,7 +21,7 @@ static double group_memory(const char *folder) {
         char path[GB_GROUP_PATH + 32];
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
         FILE *f = fopen(path, "re");
-        if (f && fscanf(f, "%lf", &bytes) != 1) bytes = 0;   /* "max" */
+        if (f && fscanf(f, "%lf", &bytes) != 1) bytes = 0; /* "max" */
         if (f) fclose(f);
     }
     return bytes < (double)GB_LARGEST ? bytes : 0;
@@ -27,7 +29,8 @@ static double group_memory(const char *folder) {
 
 /* Processes of an MPI program on this machine, as their launcher says. */
 static int64_t ranks_here(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "PMI_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"};
     for (int i = 0; i < 4; i++) {
         const char *says = gb_setting(names[i]);
         int ranks = says ? atoi(says) : 0;

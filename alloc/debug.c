@@ -14,10 +14,16 @@
 int gb_debugging;
 
 /* The last bytes of a block say where its data lies and who used it last. */
-typedef struct { int64_t span, lead; uint64_t id; char note[GB_HEAP_TRAILER - GB_HEAP_BLOCK_ALIGN - 24]; } trailer;
+typedef struct {
+    int64_t span, lead;
+    uint64_t id;
+    char note[GB_HEAP_TRAILER - GB_HEAP_BLOCK_ALIGN - 24];
+} trailer;
 
 /* A free block's header has no slab: its link is there. */
-static trailer *trailer_of(gb_heap_header *h, gb_heap_slab *s) { return (trailer *)((char *)h + s->block - sizeof(trailer)); }
+static trailer *trailer_of(gb_heap_header *h, gb_heap_slab *s) {
+    return (trailer *)((char *)h + s->block - sizeof(trailer));
+}
 
 static const char *first_other(const char *p, const char *end, int expected) {
     while (p < end && (unsigned char)*p == expected) p++;
@@ -28,8 +34,9 @@ static void report(const char *what, uint64_t id, long long at, long long size, 
     if (!note) note = "";
     int line = (int)strcspn(note, "\n");
     const char *plan = note[line] ? note + line + 1 : "";
-    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s%s%.*s\n", what, (unsigned long long)id, size, at,
-            *plan ? ": " : "", plan, line ? "; it was made at " : "", line, note);
+    fprintf(stderr, "gridbuf: %s buffer #%llu of %lld bytes, at byte %lld%s%s%s%.*s\n", what,
+            (unsigned long long)id, size, at, *plan ? ": " : "", plan,
+            line ? "; it was made at " : "", line, note);
 }
 
 static void check_free(gb_heap_header *h, gb_heap_slab *s) {

@@ -10,7 +10,8 @@ static int64_t magnitude(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) 
 static void sort_by_stride(const gb_geometry *g, int *order) {
     for (int i = 0; i < g->ndim; i++) {
         int at = i;
-        while (at > 0 && magnitude(g->strides[order[at - 1]]) < magnitude(g->strides[i])) order[at] = order[at - 1], at--;
+        while (at > 0 && magnitude(g->strides[order[at - 1]]) < magnitude(g->strides[i]))
+            order[at] = order[at - 1], at--;
         order[at] = i;
     }
 }
@@ -50,9 +51,12 @@ int gb_plan_read_back(const gb_geometry *from, uintptr_t data, gb_plan *p, gb_er
     gb_geometry *g = &p->geometry;
     size_t n = (size_t)from->ndim;
     char text[GB_TEXT(GB_MAXDIMS)];
-    if (n > GB_MAXDIMS) return gb_refuse(e, GB_VALUE_ERROR, "shape: %zu dimensions; at most %d are allowed", n, GB_MAXDIMS);
+    if (n > GB_MAXDIMS)
+        return gb_refuse(e, GB_VALUE_ERROR, "shape: %zu dimensions; at most %d are allowed", n,
+                         GB_MAXDIMS);
     if (!countable(from))
-        return gb_refuse(e, GB_VALUE_ERROR, "shape: %s has more elements than 2^63", gb_text_ints(text, from->shape, (int)n));
+        return gb_refuse(e, GB_VALUE_ERROR, "shape: %s has more elements than 2^63",
+                         gb_text_ints(text, from->shape, (int)n));
     memcpy(g->shape, from->shape, n * sizeof *g->shape);
     memcpy(g->strides, from->strides, n * sizeof *g->strides);
     memcpy(g->dims, from->dims, n * sizeof *g->dims);

@@ -12,7 +12,7 @@ int gb_refuse(gb_error *e, int32_t kind, const char *format, ...) {
     va_start(args, format);
     int length = vsnprintf(e->message, sizeof e->message, format, args);
     va_end(args);
-    if (length >= (int)sizeof e->message) {   /* NumPy and Python refuse half a character */
+    if (length >= (int)sizeof e->message) { /* NumPy and Python refuse half a character */
         size_t n = strlen(e->message);
         while (n > 0 && ((unsigned char)e->message[n - 1] & 0xC0) == 0x80) n--;
         if (n > 0 && (unsigned char)e->message[n - 1] >= 0xC0) e->message[n - 1] = 0;
@@ -54,7 +54,7 @@ char *gb_text_dims(char *out, const int32_t *dims, int n) {
 }
 
 char *gb_quoted(char *out, int64_t room, const char *text) {
-    char *at = out, *end = out + room - 8;   /* one escape, the quote and the zero */
+    char *at = out, *end = out + room - 8; /* one escape, the quote and the zero */
     *at++ = '"';
     for (; *text && at < end; text++) {
         unsigned char c = (unsigned char)*text;

@@ -4,8 +4,16 @@
 #include <stdint.h>
 
 /* Which family of error it is. The first four are alloc.Kind; rooms above use the others. */
-enum { GB_VALUE_ERROR = 1, GB_TYPE_ERROR, GB_MEMORY_ERROR, GB_RUNTIME_ERROR, GB_BUFFER_ERROR, GB_BACKEND_ERROR, GB_PANIC,
-       GB_SIGNATURE_ERROR };
+enum {
+    GB_VALUE_ERROR = 1,
+    GB_TYPE_ERROR,
+    GB_MEMORY_ERROR,
+    GB_RUNTIME_ERROR,
+    GB_BUFFER_ERROR,
+    GB_BACKEND_ERROR,
+    GB_PANIC,
+    GB_SIGNATURE_ERROR
+};
 
 typedef struct gb_error {
     int32_t kind;
@@ -13,7 +21,8 @@ typedef struct gb_error {
 } gb_error;
 
 /* Fill in e; -1. A text longer than the room is cut between characters, not inside one. */
-__attribute__((format(printf, 3, 4))) int gb_refuse(gb_error *e, int32_t kind, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int gb_refuse(gb_error *e, int32_t kind, const char *format,
+                                                    ...);
 
 /* Lists as Go prints them, "[1 2 3]"; each needs room for n entries. They return out. */
 #define GB_TEXT(n) ((n) * 21 + 3)

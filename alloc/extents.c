@@ -1,4 +1,5 @@
-/* extents.c: free memory serves any size: neighbours are joined, and the best fit is cut. See extents.h. */
+/* extents.c: free memory serves any size: neighbours are joined, and the best fit is cut. See
+ * extents.h. */
 #include "extents.h"
 #include "process.h"
 
@@ -8,7 +9,9 @@
 
 /* ---- free extents by size, then address: a treap whose priorities are hashed addresses ---- */
 
-static uint64_t priority(const gb_heap_slab *s) { return (uintptr_t)s->memory * 0x9E3779B97F4A7C15u; }
+static uint64_t priority(const gb_heap_slab *s) {
+    return (uintptr_t)s->memory * 0x9E3779B97F4A7C15u;
+}
 
 static int precedes(const gb_heap_slab *a, const gb_heap_slab *b) {
     return a->bytes != b->bytes ? a->bytes < b->bytes : a->memory < b->memory;
@@ -19,7 +22,7 @@ static void tree_insert(gb_heap_slab *s) {
     while (*at && priority(*at) >= priority(s)) at = precedes(s, *at) ? &(*at)->prev : &(*at)->next;
     gb_heap_slab *rest = *at, **low = &s->prev, **high = &s->next;
     *at = s;
-    while (rest)   /* what lay there is divided: before s, and after it */
+    while (rest) /* what lay there is divided: before s, and after it */
         if (precedes(rest, s)) {
             *low = rest;
             low = &rest->next;
@@ -82,7 +85,7 @@ static void absorb(gb_heap_slab *s, gb_heap_slab *other) {
     }
     s->bytes += other->bytes;
     s->clean &= other->clean && other->bump == other->memory;
-    heap.empty_bytes += other->bytes;   /* which its leaving the cache took off */
+    heap.empty_bytes += other->bytes; /* which its leaving the cache took off */
     free(other);
 }
 
@@ -91,7 +94,7 @@ static int may_join(const gb_heap_slab *s, int small) {
 }
 
 void gb_heap_join(int small) {
-    if (gb_debugging) return;   /* the guards of a block are where its next user looks for them */
+    if (gb_debugging) return; /* the guards of a block are where its next user looks for them */
     for (gb_heap_slab *s = heap.newest; s && (small || !s->in_tree); s = s->older) {
         if (s->in_tree || !may_join(s, small)) continue;
         gb_heap_bin_remove(s);
@@ -123,7 +126,8 @@ static void serve(gb_heap_slab *s, int64_t reserve) {
     gb_heap_bin_push(s);
 }
 
-/* What lies beyond the first `bytes` of an extent becomes one of its own; -1 without memory for its record. */
+/* What lies beyond the first `bytes` of an extent becomes one of its own; -1 without memory for its
+ * record. */
 static int split(gb_heap_slab *s, int64_t bytes) {
     if (s->bytes == bytes) return 0;
     gb_heap_slab *rest = calloc(1, sizeof *rest);

@@ -9,12 +9,18 @@
 #include <string.h>
 
 #define heap gb_heap_state
-#define FRESH_PAGES (2 * gb_heap_huge_boundary)   /* from here on blocks lie in huge pages (map.c) */
+#define FRESH_PAGES                                                              \
+    (2 * gb_heap_huge_boundary) /* from here on blocks lie in huge pages (map.c) \
+                                 */
 
 int64_t gb_heap_reserve(int64_t span, int64_t boundary) {
-    int64_t slack = boundary <= GB_HEAP_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0 ? GB_HEAP_BLOCK_ALIGN : boundary;
-    if (span > GB_LARGEST || slack > GB_LARGEST) return INT64_MAX & -gb_heap_page_bytes;   /* which no system can map */
-    int64_t need = GB_HEAP_DATA_ROOM + slack + (span > 0 ? span : 1) + (gb_debugging ? GB_HEAP_TRAILER : 0);
+    int64_t slack = boundary <= GB_HEAP_BLOCK_ALIGN && (boundary & (boundary - 1)) == 0
+                        ? GB_HEAP_BLOCK_ALIGN
+                        : boundary;
+    if (span > GB_LARGEST || slack > GB_LARGEST)
+        return INT64_MAX & -gb_heap_page_bytes; /* which no system can map */
+    int64_t need =
+        GB_HEAP_DATA_ROOM + slack + (span > 0 ? span : 1) + (gb_debugging ? GB_HEAP_TRAILER : 0);
     if (need <= GB_HEAP_SMALL_MAX) return gb_heap_small_bytes(gb_heap_small_bin(need));
     need += gb_heap_placement_room(span, boundary);
     return (need + GB_HEAP_COLOURS + gb_heap_page_bytes - 1) & -gb_heap_page_bytes;
@@ -22,7 +28,7 @@ int64_t gb_heap_reserve(int64_t span, int64_t boundary) {
 
 int64_t gb_heap_slab_bytes(int64_t reserve) {
     if (reserve > GB_HEAP_SMALL_MAX) return reserve;
-    int64_t bytes = reserve * 32;   /* one trip into Go buys 32 blocks, or 64 KiB of small ones */
+    int64_t bytes = reserve * 32; /* one trip into Go buys 32 blocks, or 64 KiB of small ones */
     if (bytes < (64 << 10)) bytes = 64 << 10;
     return (bytes + gb_heap_page_bytes - 1) & -gb_heap_page_bytes;
 }
@@ -77,19 +83,22 @@ static inline char *next_block(gb_heap_slab *s, int *fresh) {
 int gb_heap_take_shared(const gb_heap_layout *want, void **data, int *fresh) {
     int64_t reserve = want->reserve;
     gb_spin_lock(&heap.lock);
-    if (__builtin_expect(heap.stats.limit >= 0, 0) && reserve > heap.stats.limit - heap.stats.live_bytes)
+    if (__builtin_expect(heap.stats.limit >= 0, 0) &&
+        reserve > heap.stats.limit - heap.stats.live_bytes)
         return gb_spin_unlock(&heap.lock), GB_HEAP_OVER_LIMIT;
     gb_heap_slab *s = heap.bins[gb_heap_bin(reserve)];
-    while (s && s->block != reserve) s = s->next;   /* only large bins mix sizes */
+    while (s && s->block != reserve) s = s->next; /* only large bins mix sizes */
     if (!s) return gb_spin_unlock(&heap.lock), GB_HEAP_NEED_SLAB;
     char *block = next_block(s, fresh);
     heap.stats.allocations++;
     heap.stats.live_buffers++;
     heap.stats.live_bytes += reserve;
-    if (heap.stats.live_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes;
+    if (heap.stats.live_bytes > heap.stats.peak_bytes)
+        heap.stats.peak_bytes = heap.stats.live_bytes;
     if (reserve > GB_HEAP_SMALL_MAX) gb_heap_place(want, s, block);
     *data = gb_heap_dress(want, s, block, ++heap.next_id);
-    if (__builtin_expect(gb_debugging, 0)) gb_heap_debug_taken((gb_heap_header *)block, want->span, *fresh);
+    if (__builtin_expect(gb_debugging, 0))
+        gb_heap_debug_taken((gb_heap_header *)block, want->span, *fresh);
     else gb_heap_forbid((char *)*data + want->span, block + s->block);
     *gb_heap_pointer_below(*data) = (gb_heap_header *)block;
     gb_spin_unlock(&heap.lock);
@@ -102,7 +111,7 @@ gb_heap_header *gb_heap_draw(int64_t reserve) {
     int fresh;
     gb_heap_header *h = (gb_heap_header *)next_block(s, &fresh);
     gb_heap_allow(h, h + 1);
-    if (!fresh) h->magic = GB_HEAP_FREED;   /* other blocks may have left anything there */
+    if (!fresh) h->magic = GB_HEAP_FREED; /* other blocks may have left anything there */
     h->slab = s;
     return h;
 }
@@ -122,7 +131,7 @@ int gb_heap_zero(void *data, int64_t span) {
 int gb_heap_add_slab(int64_t reserve, void *memory, int64_t bytes) {
     gb_spin_lock(&heap.lock);
     heap.now = gb_heap_seconds();
-    gb_heap_join(0);   /* extents in the cache are newer than all that were joined */
+    gb_heap_join(0); /* extents in the cache are newer than all that were joined */
     int added = gb_heap_add_mapping(reserve, gb_heap_slab_bytes(reserve), memory, bytes);
     gb_spin_unlock(&heap.lock);
     return added;
@@ -185,6 +194,6 @@ int64_t gb_heap_block_bytes(const void *data) {
 
 int gb_heap_usable(const void *data, int64_t span) {
     int64_t room = gb_heap_block_bytes(data);
-    gb_heap_allow(data, (const char *)data + room);   /* it grows into the rest, or moves with it */
-    return !gb_debugging && span <= room && span >= room / 2;   /* a guard would stand in the way */
+    gb_heap_allow(data, (const char *)data + room); /* it grows into the rest, or moves with it */
+    return !gb_debugging && span <= room && span >= room / 2; /* a guard would stand in the way */
 }

@@ -19,7 +19,11 @@ static int64_t insert(gb_heap_live *out, int64_t n, int64_t room, const gb_heap_
     while (at > 0 && out[at - 1].bytes < h->slab->block) at--;
     if (at == room) return n;
     memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
-    out[at] = (gb_heap_live){.id = h->id, .plan = h->plan, .bytes = h->slab->block, .data = h->data, .age = gb_heap_seconds() - h->born};
+    out[at] = (gb_heap_live){.id = h->id,
+                             .plan = h->plan,
+                             .bytes = h->slab->block,
+                             .data = h->data,
+                             .age = gb_heap_seconds() - h->born};
     if (h->note) {
         size_t line = strcspn(h->note, "\n"), most = sizeof out[at].note - 1;
         memcpy(out[at].note, h->note, line < most ? line : most);
@@ -32,7 +36,8 @@ int64_t gb_heap_live_blocks(gb_heap_live *out, int64_t room) {
     gb_heap_lock_all();
     for (gb_heap_slab *s = heap.all; s && room > 0; s = s->after)
         for (char *block = s->memory; s->used && block < s->bump; block += s->block)
-            if (((gb_heap_header *)block)->magic == GB_HEAP_LIVE) n = insert(out, n, room, (gb_heap_header *)block);
+            if (((gb_heap_header *)block)->magic == GB_HEAP_LIVE)
+                n = insert(out, n, room, (gb_heap_header *)block);
     gb_heap_unlock_all();
     return n;
 }

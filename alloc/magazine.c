@@ -1,4 +1,5 @@
-/* magazine.c: gb_heap_take and gb_heap_release: a thread's own blocks first, then the heap's. See magazine.h. */
+/* magazine.c: gb_heap_take and gb_heap_release: a thread's own blocks first, then the heap's. See
+ * magazine.h. */
 #include "bound.h"
 #include "magazine.h"
 #include "heap.h"
@@ -6,7 +7,9 @@
 
 #ifndef GB_HEAP_MAGAZINES
 
-int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) { return gb_heap_take_shared(want, data, fresh); }
+int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
+    return gb_heap_take_shared(want, data, fresh);
+}
 void gb_heap_release(void *data) { gb_heap_release_shared(data); }
 
 #else
@@ -15,10 +18,10 @@ void gb_heap_release(void *data) { gb_heap_release_shared(data); }
 #include <stdlib.h>
 
 #define heap gb_heap_state
-#define LARGEST (16 << 10)   /* bytes of a block that is kept */
-#define MOST 32              /* blocks of a size, and at most as many as have */
+#define LARGEST (16 << 10) /* bytes of a block that is kept */
+#define MOST 32            /* blocks of a size, and at most as many as have */
 #define MOST_BYTES (64 << 10)
-#define NUMBERS 64           /* of blocks, which a thread gets at once */
+#define NUMBERS 64 /* of blocks, which a thread gets at once */
 
 typedef struct magazine {
     gb_heap_header *first;
@@ -27,10 +30,11 @@ typedef struct magazine {
 
 typedef struct own {
     gb_spin lock;
-    int off;                     /* guards, or a limit on all: the heap decides */
+    int off; /* guards, or a limit on all: the heap decides */
     struct own *before, *after;
     uint64_t next_id, last_id;
-    gb_heap_stats stats;         /* what the heap has not been told yet; peak_bytes: the highest that live_bytes was meanwhile */
+    gb_heap_stats stats; /* what the heap has not been told yet; peak_bytes: the highest that
+                            live_bytes was meanwhile */
     magazine sizes[GB_HEAP_SMALL_BINS];
 } own;
 
@@ -41,12 +45,15 @@ static pthread_key_t ends;
 static __thread own *mine_;
 static __thread int ended;
 
-static int most_of(int64_t reserve) { return reserve > MOST_BYTES / MOST ? (int)(MOST_BYTES / reserve) : MOST; }
+static int most_of(int64_t reserve) {
+    return reserve > MOST_BYTES / MOST ? (int)(MOST_BYTES / reserve) : MOST;
+}
 
 /* ---- the caller holds the thread's lock and the heap's ---- */
 
 static void tell(own *t) {
-    if (heap.stats.live_bytes + t->stats.peak_bytes > heap.stats.peak_bytes) heap.stats.peak_bytes = heap.stats.live_bytes + t->stats.peak_bytes;
+    if (heap.stats.live_bytes + t->stats.peak_bytes > heap.stats.peak_bytes)
+        heap.stats.peak_bytes = heap.stats.live_bytes + t->stats.peak_bytes;
     heap.stats.live_bytes += t->stats.live_bytes;
     heap.stats.live_buffers += t->stats.live_buffers;
     heap.stats.allocations += t->stats.allocations;
@@ -71,12 +78,13 @@ static void give_back_all(own *t) {
 static void end(void *thread) {
     own *t = thread;
     mine_ = NULL;
-    ended = 1;   /* what other destructors release goes to the heap */
+    ended = 1; /* what other destructors release goes to the heap */
     gb_spin_lock(&list_lock);
-    if (t->before) t->before->after = t->after; else all = t->after;
+    if (t->before) t->before->after = t->after;
+    else all = t->after;
     if (t->after) t->after->before = t->before;
     gb_spin_lock(&heap.lock);
-    tell(t);   /* before others see that it is gone: a sum, or a fork, has it once */
+    tell(t); /* before others see that it is gone: a sum, or a fork, has it once */
     gb_spin_unlock(&list_lock);
     give_back_all(t);
     gb_heap_slab *gone = gb_heap_detach(gb_heap_bound());
@@ -91,7 +99,8 @@ static own *begin(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     void *room = NULL;
     pthread_once(&once, start);
-    if (refused || ended || posix_memalign(&room, 128, sizeof(own))) return NULL;   /* 128: no line of it is another's */
+    if (refused || ended || posix_memalign(&room, 128, sizeof(own)))
+        return NULL; /* 128: no line of it is another's */
     own *t = room;
     *t = (own){0};
     if (pthread_setspecific(ends, t)) return free(t), NULL;
@@ -180,7 +189,7 @@ int gb_heap_take(const gb_heap_layout *want, void **data, int *fresh) {
     t->stats.live_buffers++;
     t->stats.live_bytes += reserve;
     if (t->stats.live_bytes > t->stats.peak_bytes) t->stats.peak_bytes = t->stats.live_bytes;
-    *fresh = h->magic != GB_HEAP_FREED;   /* never used: zero, as it was mapped */
+    *fresh = h->magic != GB_HEAP_FREED; /* never used: zero, as it was mapped */
     gb_heap_slab *s = h->slab;
     *data = gb_heap_dress(want, s, (char *)h, ++t->next_id);
     gb_heap_forbid((char *)*data + want->span, (char *)h + s->block);

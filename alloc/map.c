@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t whole_pages(int64_t bytes) { return (bytes + gb_heap_page_bytes - 1) & -gb_heap_page_bytes; }
+static int64_t whole_pages(int64_t bytes) {
+    return (bytes + gb_heap_page_bytes - 1) & -gb_heap_page_bytes;
+}
 
 static void *map_plain(int64_t bytes) {
     void *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -32,7 +34,8 @@ void *gb_heap_map(int64_t bytes) {
     char *end = start + bytes, *mapped = p + bytes + huge;
     if (mapped > end) munmap(end, (size_t)(mapped - end));
 #ifdef MADV_HUGEPAGE
-    if (gb_heap_huge_bytes == huge || bytes < gb_heap_huge_bytes) madvise(start, (size_t)bytes, MADV_HUGEPAGE);
+    if (gb_heap_huge_bytes == huge || bytes < gb_heap_huge_bytes)
+        madvise(start, (size_t)bytes, MADV_HUGEPAGE);
 #endif
     return start;
 }
@@ -40,7 +43,8 @@ void *gb_heap_map(int64_t bytes) {
 void gb_heap_unmap(void *memory, int64_t bytes) { munmap(memory, (size_t)whole_pages(bytes)); }
 
 int64_t gb_heap_physical_memory(void) {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);   /* constructors ask, in any order */
+    long pages = sysconf(_SC_PHYS_PAGES),
+         size = sysconf(_SC_PAGESIZE); /* constructors ask, in any order */
     return pages > 0 && size > 0 ? (int64_t)pages * size : (int64_t)1 << 30;
 }
 
@@ -55,12 +59,13 @@ int64_t gb_heap_seconds(void) {
 }
 
 int gb_heap_discard(void *memory, int64_t bytes, void **from, void **to) {
-    uintptr_t page = (uintptr_t)gb_heap_page_bytes, first = ((uintptr_t)memory + page - 1) & -page, last = ((uintptr_t)memory + bytes) & -page;
+    uintptr_t page = (uintptr_t)gb_heap_page_bytes, first = ((uintptr_t)memory + page - 1) & -page,
+              last = ((uintptr_t)memory + bytes) & -page;
     *from = (void *)first;
     *to = (void *)last;
 #ifdef __linux__
     return last > first && madvise(*from, last - first, MADV_DONTNEED) == 0;
 #else
-    return 0;   /* elsewhere MADV_DONTNEED may keep the contents */
+    return 0; /* elsewhere MADV_DONTNEED may keep the contents */
 #endif
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t gb_geometry_bytes(int ndim) { return (3 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t)) * ndim; }
+int64_t gb_geometry_bytes(int ndim) {
+    return (3 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t)) * ndim;
+}
 
 void gb_geometry_set_lists(gb_geometry *g, int ndim, void *memory) {
     g->ndim = ndim;
@@ -18,7 +20,8 @@ void gb_geometry_set_lists(gb_geometry *g, int ndim, void *memory) {
  * as all the rest here. Returns whether every stride is a whole number of items. */
 static int count_steps(gb_geometry *g) {
     int64_t item = g->itemsize;
-    int whole = item > 0, power = whole && (item & (item - 1)) == 0, shift = power ? __builtin_ctzll((uint64_t)item) : 0;
+    int whole = item > 0, power = whole && (item & (item - 1)) == 0,
+        shift = power ? __builtin_ctzll((uint64_t)item) : 0;
     for (int i = 0; i < g->ndim; i++) {
         int64_t s = g->strides[i];
         whole = whole && (power ? (s & (item - 1)) == 0 : s % item == 0);
@@ -45,11 +48,13 @@ void gb_geometry_finish(gb_geometry *g) {
     g->nbytes = size * item;
     g->whole_steps = count_steps(g);
     g->flags = (is_c ? GB_GEOMETRY_C_CONTIGUOUS : 0) | (is_f ? GB_GEOMETRY_F_CONTIGUOUS : 0);
-    if (size > 0) g->flags |= (packed_c ? GB_GEOMETRY_C_PACKED : 0) | (packed_f ? GB_GEOMETRY_F_PACKED : 0);
+    if (size > 0)
+        g->flags |= (packed_c ? GB_GEOMETRY_C_PACKED : 0) | (packed_f ? GB_GEOMETRY_F_PACKED : 0);
 }
 
 gb_plan *gb_plan_new(int ndim) {
-    int64_t lists = gb_geometry_bytes(ndim) + (ndim & 1) * (int64_t)sizeof(int32_t);   /* keep what follows aligned */
+    int64_t lists = gb_geometry_bytes(ndim) +
+                    (ndim & 1) * (int64_t)sizeof(int32_t); /* keep what follows aligned */
     gb_plan *p = calloc(1, sizeof *p + lists + (2 * sizeof(int64_t) + sizeof(int32_t)) * ndim);
     if (!p) return NULL;
     char *memory = (char *)(p + 1);

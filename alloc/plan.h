@@ -10,13 +10,18 @@
 
 /* PACKED is stricter than CONTIGUOUS: the strides of single-element indices are as if there
  * were more, and there is at least one element. */
-enum { GB_GEOMETRY_C_CONTIGUOUS = 1, GB_GEOMETRY_F_CONTIGUOUS = 2, GB_GEOMETRY_C_PACKED = 4, GB_GEOMETRY_F_PACKED = 8 };
+enum {
+    GB_GEOMETRY_C_CONTIGUOUS = 1,
+    GB_GEOMETRY_F_CONTIGUOUS = 2,
+    GB_GEOMETRY_C_PACKED = 4,
+    GB_GEOMETRY_F_PACKED = 8
+};
 
 typedef struct gb_geometry {
     int32_t ndim, flags;
     int64_t itemsize;
-    int64_t size;        /* elements */
-    int64_t nbytes;      /* of the elements alone */
+    int64_t size;   /* elements */
+    int64_t nbytes; /* of the elements alone */
     int64_t *shape;
     int64_t *strides;    /* bytes */
     int64_t *steps;      /* items; strides where itemsize does not divide them are not exportable */
@@ -26,10 +31,10 @@ typedef struct gb_geometry {
 
 typedef struct gb_plan {
     gb_geometry geometry;
-    gb_heap_layout want;            /* what a block must satisfy; want.boundary is the byte alignment */
+    gb_heap_layout want; /* what a block must satisfy; want.boundary is the byte alignment */
     int64_t *padded_shape, *aligned_index;
     int32_t *layout;
-    int32_t device, device_id, memory;   /* device, memory: numbers.h */
+    int32_t device, device_id, memory; /* device, memory: numbers.h */
 } gb_plan;
 
 /* Bytes of the lists of a geometry, to be placed at memory by gb_geometry_set_lists. */

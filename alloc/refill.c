@@ -9,8 +9,8 @@
 #define heap gb_heap_state
 #define LARGEST_ARENA ((int64_t)32 << 20)
 
-/* How much is mapped at once for a request of less than two huge pages: an eighth of what there is, in huge pages
- * where they fit, so that neighbours can be joined to larger sizes. */
+/* How much is mapped at once for a request of less than two huge pages: an eighth of what there is,
+ * in huge pages where they fit, so that neighbours can be joined to larger sizes. */
 static int64_t arena_bytes(int64_t bytes) {
     int64_t huge = gb_heap_huge_boundary, most = gb_heap_bound() / 4, arena = heap.mapped_bytes / 8;
     if (arena > LARGEST_ARENA) arena = LARGEST_ARENA;

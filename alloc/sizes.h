@@ -9,7 +9,7 @@
 
 static inline int gb_heap_small_bin(int64_t need) {
     if (need <= 1024) return need <= 64 ? 0 : (int)((need + 63) / 64 - 1);
-    int log = 63 - __builtin_clzll((uint64_t)(need - 1));      /* 2^log < need <= 2^(log+1) */
+    int log = 63 - __builtin_clzll((uint64_t)(need - 1)); /* 2^log < need <= 2^(log+1) */
     int64_t step = (int64_t)1 << (log - 3);
     return 16 + (log - 10) * 8 + (int)((need - ((int64_t)1 << log) + step - 1) / step - 1);
 }

@@ -1,10 +1,11 @@
-/* strides.h: the strides of memory without gaps, how far strides reach, and moving single elements between places at regular
- * distances. */
+/* strides.h: the strides of memory without gaps, how far strides reach, and moving single elements
+ * between places at regular distances. */
 #pragma once
 
 #include <stdint.h>
 
-/* C order, from the distance of two neighbours along the last index on. Unsigned in between: an empty array may have any shape. */
+/* C order, from the distance of two neighbours along the last index on. Unsigned in between: an
+ * empty array may have any shape. */
 static inline void gb_c_strides(int64_t *strides, const int64_t *shape, int ndim, int64_t step) {
     uint64_t at = (uint64_t)step;
     for (int i = ndim - 1; i >= 0; i--) {
@@ -13,8 +14,10 @@ static inline void gb_c_strides(int64_t *strides, const int64_t *shape, int ndim
     }
 }
 
-/* The bytes from the lowest element to the end of the highest, where element 0 lies at p: [*low, *end). 0: there are none. */
-static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *strides, int ndim, int64_t item, intptr_t *low, intptr_t *end) {
+/* The bytes from the lowest element to the end of the highest, where element 0 lies at p: [*low,
+ * *end). 0: there are none. */
+static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *strides, int ndim,
+                            int64_t item, intptr_t *low, intptr_t *end) {
     *low = (intptr_t)p, *end = (intptr_t)p + item;
     for (int d = 0; d < ndim; d++) {
         if (shape[d] == 0) return 0;
@@ -23,21 +26,24 @@ static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *
     return item > 0;
 }
 
-/* The same from element 0 on, of numbers that nobody has checked: *low <= 0 <= *high. The first index with which the bytes are
- * more than 63 bits count, or -1. No size is 0. */
-static inline int gb_reach(const int64_t *shape, const int64_t *strides, int ndim, int64_t item, int64_t *low, int64_t *high) {
+/* The same from element 0 on, of numbers that nobody has checked: *low <= 0 <= *high. The first
+ * index with which the bytes are more than 63 bits count, or -1. No size is 0. */
+static inline int gb_reach(const int64_t *shape, const int64_t *strides, int ndim, int64_t item,
+                           int64_t *low, int64_t *high) {
     int64_t span, all;
     *low = 0, *high = item;
     for (int d = 0; d < ndim; d++) {
         int64_t *end = strides[d] < 0 ? low : high;
-        if (__builtin_mul_overflow(shape[d] - 1, strides[d], &span) || __builtin_add_overflow(*end, span, end) || __builtin_sub_overflow(*high, *low, &all))
+        if (__builtin_mul_overflow(shape[d] - 1, strides[d], &span) ||
+            __builtin_add_overflow(*end, span, end) || __builtin_sub_overflow(*high, *low, &all))
             return d;
     }
     return -1;
 }
 
 /* n elements of item bytes; neighbours are dst_step and src_step bytes apart (strides.c). */
-void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n, int64_t item);
+void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n,
+                     int64_t item);
 
 /* The largest step of which both are multiples. */
 static inline int64_t gb_gcd(int64_t a, int64_t b) {

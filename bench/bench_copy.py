@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from measure import Case, measure
 
-# shape, dtype, the source's axes in the order in which the target's memory has them, what it stands for
+# shape, dtype, the source's axes in the order in which the target's memory has them, what it stands
+# for
 TRANSPOSED: list[tuple[tuple[int, ...], str, Sequence[int], str]] = [
     ((256, 256, 80), "f8", (2, 1, 0), "a model's field, powers of two"),
     ((250, 260, 80), "f8", (2, 1, 0), "a model's field"),
@@ -19,7 +20,9 @@ TRANSPOSED: list[tuple[tuple[int, ...], str, Sequence[int], str]] = [
     ((90, 100, 80, 5), "f4", (3, 1, 0, 2), "4-D, axes mixed"),
 ]
 
-LARGE = [case for case in TRANSPOSED if "in the cache" not in case[3]]  # larger than the caches of a core
+LARGE = [
+    case for case in TRANSPOSED if "in the cache" not in case[3]
+]  # larger than the caches of a core
 
 SETUP = """
 import numpy as np, gridbuf as gb
@@ -39,14 +42,23 @@ def flat(nbytes):
 
 
 def _setup(shape: tuple[int, ...], dtype: str, order: Sequence[int], to: str | None = None) -> str:
-    return SETUP + f"dst, src = pair({shape}, {dtype!r}, {tuple(order)}, {to!r})\n" + "flat_dst, flat_src = flat(src.nbytes)\n"
+    return (
+        SETUP
+        + f"dst, src = pair({shape}, {dtype!r}, {tuple(order)}, {to!r})\n"
+        + "flat_dst, flat_src = flat(src.nbytes)\n"
+    )
 
 
 def _number(shape: tuple[int, ...]) -> int:
     return max(1, 10_000_000 // math.prod(shape) // 4)
 
 
-def _against(peer: str, target: float, rounds: int, cases: list[tuple[tuple[int, ...], str, Sequence[int], str]]) -> list[Case]:
+def _against(
+    peer: str,
+    target: float,
+    rounds: int,
+    cases: list[tuple[tuple[int, ...], str, Sequence[int], str]],
+) -> list[Case]:
     return [
         Case(
             f"{'x'.join(map(str, shape))} {dtype} to {''.join(map(str, order))}, {meaning}",
@@ -70,7 +82,17 @@ def _torch() -> list[Case]:
         return []
     setup = SETUP + "import torch\ndst, src = pair((250, 260, 80), 'f8', (2, 1, 0))\n"
     setup += "t_dst, t_src = torch.from_numpy(dst), torch.from_numpy(src)\n"
-    return [Case("250x260x80 f8, torch / gb", "gb.copyto(dst, src)", "t_dst.copy_(t_src)", setup, 1.5, faster=True, rounds=7)]
+    return [
+        Case(
+            "250x260x80 f8, torch / gb",
+            "gb.copyto(dst, src)",
+            "t_dst.copy_(t_src)",
+            setup,
+            1.5,
+            faster=True,
+            rounds=7,
+        )
+    ]
 
 
 CASES = [
@@ -103,7 +125,13 @@ CASES = [
         rounds=11,
         number=1,
     ),
-    Case("(8,8,8) transposed / np.copyto", "gb.copyto(dst, src)", "np.copyto(dst, src)", _setup((8, 8, 8), "f8", (2, 1, 0)), 1.3),
+    Case(
+        "(8,8,8) transposed / np.copyto",
+        "gb.copyto(dst, src)",
+        "np.copyto(dst, src)",
+        _setup((8, 8, 8), "f8", (2, 1, 0)),
+        1.3,
+    ),
     Case(
         "f4 to f8 with relayout, 250x260x80",
         "gb.copyto(dst, src)",
@@ -132,10 +160,17 @@ def _mean(cases: list[Case]) -> float:
 
 
 def facts() -> list[tuple[str, float, float, str]]:
-    """Geometric means over the transposed cases that are larger than the caches, as parts of the peer's time."""
+    """Geometric means over the transposed cases that are larger than the caches, as parts of the
+    peer's time.
+    """
     numpy = 1 / _mean(_against("np.copyto(dst, src)", 3.0, 3, LARGE))
     contiguous = 1 / _mean(_against("gb.copyto(flat_dst, flat_src)", 0.7, 7, LARGE))
     return [
         ("transposed, geometric mean of our time / np.copyto's", numpy, 1 / 8, ""),
-        ("transposed, geometric mean of our time / a contiguous copy's of the same bytes", contiguous, 1 / 0.7, ""),
+        (
+            "transposed, geometric mean of our time / a contiguous copy's of the same bytes",
+            contiguous,
+            1 / 0.7,
+            "",
+        ),
     ]

@@ -1,7 +1,8 @@
 """Device memory: allocation, fills, copies and uploads against cupy and the driver's own moves.
 
-The cases need a GPU and cupy; without them `make bench` passes over this file. `python bench/bench_device.py` counts calls of
-the fake driver, which it builds where GRIDBUF_LIBCUDA names none; with `--write` the table goes into docs/device.md.
+The cases need a GPU and cupy; without them `make bench` passes over this file. `python
+bench/bench_device.py` counts calls of the fake driver, which it builds where GRIDBUF_LIBCUDA names
+none; with `--write` the table goes into docs/device.md.
 """
 
 import importlib.util
@@ -52,17 +53,70 @@ run(ours); run(theirs)
 _MOVES = {"rounds": 15, "number": 1}
 _CASES = [
     Case(
-        "Field.empty on the GPU, pooled / cupy.empty", 'gb.Field.empty(small, device="gpu")', "cupy.empty(small)", SETUP, 0.5, 0.5
+        "Field.empty on the GPU, pooled / cupy.empty",
+        'gb.Field.empty(small, device="gpu")',
+        "cupy.empty(small)",
+        SETUP,
+        0.5,
+        0.5,
     ),
-    Case("gb.empty on the GPU (a cupy array) / cupy.empty", 'gb.empty(small, device="gpu")', "cupy.empty(small)", SETUP, 1.0),
+    Case(
+        "gb.empty on the GPU (a cupy array) / cupy.empty",
+        'gb.empty(small, device="gpu")',
+        "cupy.empty(small)",
+        SETUP,
+        1.0,
+    ),
     Case("fill 537 MB / the driver's memset", "fill()", "raw_fill()", SETUP, 1.11, **_MOVES),
     Case("copy 537 MB / the driver's copy", "copy()", "raw_copy()", SETUP, 1.11, **_MOVES),
-    Case("transposed copy on the GPU / the driver's straight copy", "relayout()", "raw_copy()", SETUP, 1.5, **_MOVES),
-    Case("upload from pinned / the driver's upload", "gb.copyto(f, pinned)", "raw_upload()", SETUP, 1.11, **_MOVES),
-    Case("download to pinned / the driver's download", "gb.copyto(pinned, f)", "raw_download()", SETUP, 1.11, **_MOVES),
-    Case("copy_async from pinned / the driver's upload", "async_upload()", "raw_upload()", SETUP, 1.11, **_MOVES),
-    Case("relayout + upload from pinned / upload alone", "gb.copyto(t, pinned)", "raw_upload()", SETUP, 1.25, **_MOVES),
-    Case("upload of pageable memory / cupy's set", "gb.copyto(f, pageable)", "a.set(pageable)", SETUP, 1.0, **_MOVES),
+    Case(
+        "transposed copy on the GPU / the driver's straight copy",
+        "relayout()",
+        "raw_copy()",
+        SETUP,
+        1.5,
+        **_MOVES,
+    ),
+    Case(
+        "upload from pinned / the driver's upload",
+        "gb.copyto(f, pinned)",
+        "raw_upload()",
+        SETUP,
+        1.11,
+        **_MOVES,
+    ),
+    Case(
+        "download to pinned / the driver's download",
+        "gb.copyto(pinned, f)",
+        "raw_download()",
+        SETUP,
+        1.11,
+        **_MOVES,
+    ),
+    Case(
+        "copy_async from pinned / the driver's upload",
+        "async_upload()",
+        "raw_upload()",
+        SETUP,
+        1.11,
+        **_MOVES,
+    ),
+    Case(
+        "relayout + upload from pinned / upload alone",
+        "gb.copyto(t, pinned)",
+        "raw_upload()",
+        SETUP,
+        1.25,
+        **_MOVES,
+    ),
+    Case(
+        "upload of pageable memory / cupy's set",
+        "gb.copyto(f, pageable)",
+        "a.set(pageable)",
+        SETUP,
+        1.0,
+        **_MOVES,
+    ),
 ]
 HALOS = """
 import cupy, numpy as np, gridbuf as gb, gridbuf.distributed as gbd
@@ -78,9 +132,26 @@ def slabs():
 ours(); slabs()
 """
 _HALOS = [
-    Case("halos of eight fields in one launch / slab by slab in cupy", "ours()", "slabs()", HALOS, 0.5, rounds=15, number=10)
+    Case(
+        "halos of eight fields in one launch / slab by slab in cupy",
+        "ours()",
+        "slabs()",
+        HALOS,
+        0.5,
+        rounds=15,
+        number=10,
+    )
 ]
-_STENCILS = [Case("gt:gpu diffusion on our arrays / gt4py.storage's", "run(ours)", "run(theirs)", STENCIL, 1.0, **_MOVES)]
+_STENCILS = [
+    Case(
+        "gt:gpu diffusion on our arrays / gt4py.storage's",
+        "run(ours)",
+        "run(theirs)",
+        STENCIL,
+        1.0,
+        **_MOVES,
+    )
+]
 
 
 def _cases() -> list[Case]:
@@ -95,7 +166,8 @@ def _cases() -> list[Case]:
 CASES = _cases()
 
 PAGE = Path(__file__).parent.parent / "docs" / "device.md"
-BEGIN, END = "<!-- calls of the driver, written by bench/bench_device.py -->\n", "<!-- end of the calls -->"
+BEGIN = "<!-- calls of the driver, written by bench/bench_device.py -->\n"
+END = "<!-- end of the calls -->"
 COUNT = """
 import ctypes, os, gridbuf as gb, gridbuf.distributed as gbd, numpy as np
 count = ctypes.CDLL(os.environ["GRIDBUF_LIBCUDA"]).fake_count
@@ -139,14 +211,23 @@ measure("the adjoint of these", lambda: plan.accumulate(*T))
 
 
 def counted() -> str:
-    """Calls of the driver for each kind of work, push and pop of the context among them, on the fake driver."""
+    """Calls of the driver for each kind of work, push and pop of the context among them, on the
+    fake driver.
+    """
     with tempfile.TemporaryDirectory() as folder:
         library = os.environ.get("GRIDBUF_LIBCUDA") or str(Path(folder) / "libfakecuda.so")
         if not Path(library).exists():
-            subprocess.run(["sh", str(Path(__file__).parent.parent / "cuda" / "fake" / "build.sh"), library], check=True)
+            subprocess.run(
+                ["sh", str(Path(__file__).parent.parent / "cuda" / "fake" / "build.sh"), library],
+                check=True,
+            )
         environment = os.environ | {"GRIDBUF_LIBCUDA": library}
         return subprocess.run(
-            [sys.executable, "-c", COUNT], env=environment, check=True, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", COUNT],
+            env=environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         ).stdout
 
 

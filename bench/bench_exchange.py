@@ -25,8 +25,16 @@ def _has(*packages: str) -> bool:
 
 CASES = [
     Case("np.from_dlpack(Field) / (ndarray)", "np.from_dlpack(f)", "np.from_dlpack(a)", SETUP, 1.0),
-    Case("np.from_dlpack(wrapping Field) / (ndarray)", "np.from_dlpack(w)", "np.from_dlpack(a)", SETUP, 1.0),
-    Case("Field(ndarray) / np.from_dlpack(ndarray)", "gb.Field(a)", "np.from_dlpack(a)", SETUP, 1.5),
+    Case(
+        "np.from_dlpack(wrapping Field) / (ndarray)",
+        "np.from_dlpack(w)",
+        "np.from_dlpack(a)",
+        SETUP,
+        1.0,
+    ),
+    Case(
+        "Field(ndarray) / np.from_dlpack(ndarray)", "gb.Field(a)", "np.from_dlpack(a)", SETUP, 1.5
+    ),
 ]
 if _has("jax"):
     CASES.append(
@@ -41,21 +49,47 @@ if _has("jax"):
 if _has("torch"):
     TORCH = SETUP + "import torch\nt = torch.zeros((10, 10, 10), dtype=torch.float64)\n"
     CASES += [
-        Case("torch.from_dlpack(Field) / (ndarray)", "torch.from_dlpack(f)", "torch.from_dlpack(a)", TORCH, 1.0),
-        Case("gb.from_dlpack(tensor) / np.from_dlpack(tensor)", "gb.from_dlpack(t)", "np.from_dlpack(t)", TORCH, 1.0),
+        Case(
+            "torch.from_dlpack(Field) / (ndarray)",
+            "torch.from_dlpack(f)",
+            "torch.from_dlpack(a)",
+            TORCH,
+            1.0,
+        ),
+        Case(
+            "gb.from_dlpack(tensor) / np.from_dlpack(tensor)",
+            "gb.from_dlpack(t)",
+            "np.from_dlpack(t)",
+            TORCH,
+            1.0,
+        ),
     ]
 if _has("tvm_ffi"):
     NOP = 'import tvm_ffi\nnop = tvm_ffi.get_global_func("testing.nop")\n'
-    CASES.append(Case("tvm_ffi call with a Field / with an ndarray", "nop(f)", "nop(a)", SETUP + NOP, 1.0))
+    CASES.append(
+        Case("tvm_ffi call with a Field / with an ndarray", "nop(f)", "nop(a)", SETUP + NOP, 1.0)
+    )
     if _has("torch"):
-        CASES.append(Case("tvm_ffi call with a Field / with a torch tensor", "nop(f)", "nop(t)", TORCH + NOP, 1.0))
+        CASES.append(
+            Case(
+                "tvm_ffi call with a Field / with a torch tensor",
+                "nop(f)",
+                "nop(t)",
+                TORCH + NOP,
+                1.0,
+            )
+        )
 
 
 def _loops(folder: str) -> ctypes.PyDLL:
-    """bench/exchange_loop.c, compiled; PyDLL, because the conversions are to be called with the GIL."""
+    """bench/exchange_loop.c, compiled; PyDLL, because the conversions are to be called with the
+    GIL.
+    """
     library, source = Path(folder) / "exchange_loop.so", Path(__file__).parent / "exchange_loop.c"
     compiler = (sysconfig.get_config_var("CC") or "cc").split()[0]
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
+    subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", "-o", str(library), str(source)], check=True
+    )
     loops = ctypes.PyDLL(str(library))
     for function in (loops.own, loops.borrow, loops.back):
         function.restype = ctypes.c_double
@@ -71,12 +105,17 @@ def _table(obj: Any) -> int:
 
 
 def facts() -> list[tuple[str, float, float, str]]:
-    """Nanoseconds a conversion, from a loop in C; the tensors of torch beside ours where there are any."""
+    """Nanoseconds a conversion, from a loop in C; the tensors of torch beside ours where there are
+    any.
+    """
     import numpy as np
 
     import gridbuf as gb
 
-    objects = {"Field": gb.Field.zeros((10, 10, 10), dims="IJK"), "wrapping Field": gb.Field(np.zeros((10, 10, 10)))}
+    objects = {
+        "Field": gb.Field.zeros((10, 10, 10), dims="IJK"),
+        "wrapping Field": gb.Field(np.zeros((10, 10, 10))),
+    }
     if _has("torch"):
         import torch
 
@@ -95,7 +134,11 @@ def facts() -> list[tuple[str, float, float, str]]:
                 for name, obj in objects.items():
                     times[name].append(function(_table(obj), obj, 20_000, *more))
             medians = {name: statistics.median(t) for name, t in times.items()}
-            found += [(f"exchange API, {way}: {name}", medians[name] * 1e9, most, "ns") for name in objects if "Field" in name]
+            found += [
+                (f"exchange API, {way}: {name}", medians[name] * 1e9, most, "ns")
+                for name in objects
+                if "Field" in name
+            ]
             if "torch tensor" in medians:
                 ratio = medians["Field"] / medians["torch tensor"]
                 found.append((f"exchange API, {way}: Field / torch tensor", ratio, 1.0, "times"))

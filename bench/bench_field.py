@@ -14,15 +14,21 @@ VIEWS = (
     'h = gb.Field.zeros((10, 10, 10), dims="IJK", halo=(1, 1, 0))'
 )
 NAMED = (
-    'import numpy as np, gridbuf as gb\nf, k = gb.Field.zeros((64, 64, 80), dims="IJK"), gb.Field.zeros(80, dims="K")\n'
-    "a, b = f.numpy(), k.numpy()"
+    'import numpy as np, gridbuf as gb\nf, k = gb.Field.zeros((64, 64, 80), dims="IJK"),'
+    ' gb.Field.zeros(80, dims="K")\na, b = f.numpy(), k.numpy()'
 )
 
 CASES = [
     Case("Field + 1.0 / np.add", "f + 1.0", "np.add(a, 1.0)", SMALL, 6.0),
     Case("Field + Field / np.add", "f + g", "np.add(a, b)", SMALL, 6.0),
     Case("np.add(Field, Field) / np.add", "np.add(f, g)", "np.add(a, b)", SMALL, 6.0),
-    Case("np.add(Field, Field, out=Field) / np.add", "np.add(f, g, out=f)", "np.add(a, b, out=a)", SMALL, 6.0),
+    Case(
+        "np.add(Field, Field, out=Field) / np.add",
+        "np.add(f, g, out=f)",
+        "np.add(a, b, out=a)",
+        SMALL,
+        6.0,
+    ),
     Case("field[1:] / an ndarray's, one index", "one[1:]", "line[1:]", VIEWS, 1.1),
     Case("field[1:] / an ndarray's, three", "f[1:]", "a[1:]", VIEWS, 1.1),
     Case("field[1:] / an ndarray's, three and a halo", "h[1:]", "a[1:]", VIEWS, 1.1),

@@ -10,10 +10,20 @@ from measure import Case
 SETUP = "import numpy as np, gridbuf as gb"
 KEYWORDS = 'np.float64, backend="gt:cpu_ifirst", aligned_index=(1, 1, 0)'
 
-VARIABLES = "\nn, k = 10, 1\nshape, spec, plain = [10, 10, 10], dict(backend='gt:cpu_ifirst', aligned_index=(1, 1, 0)), dict(order='C', device='cpu')"
+VARIABLES = (
+    "\nn, k = 10, 1\nshape, spec, plain = [10, 10, 10], dict(backend='gt:cpu_ifirst',"
+    " aligned_index=(1, 1, 0)), dict(order='C', device='cpu')"
+)
 
 CASES = [
-    Case("gb.empty / np.empty", f"gb.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 0.65, 1.5),
+    Case(
+        "gb.empty / np.empty",
+        f"gb.empty((10, 10, 10), {KEYWORDS})",
+        "np.empty((10, 10, 10))",
+        SETUP,
+        0.65,
+        1.5,
+    ),
     Case(
         "gb.empty(**spec) / np.empty(**spec)",
         "gb.empty((10, 10, 10), np.float64, **spec)",
@@ -35,18 +45,38 @@ CASES = [
         SETUP + VARIABLES,
         1.1,
     ),
-    Case("gb.empty of a list / np.empty", "gb.empty(shape)", "np.empty(shape)", SETUP + VARIABLES, 1.2),
+    Case(
+        "gb.empty of a list / np.empty",
+        "gb.empty(shape)",
+        "np.empty(shape)",
+        SETUP + VARIABLES,
+        1.2,
+    ),
     Case("gb.empty of an int / np.empty", "gb.empty(10)", "np.empty(10)", SETUP, 0.8),
-    Case('gb.empty(dtype="f4") / np.empty', 'gb.empty((10, 10), dtype="f4")', 'np.empty((10, 10), dtype="f4")', SETUP, 0.6),
+    Case(
+        'gb.empty(dtype="f4") / np.empty',
+        'gb.empty((10, 10), dtype="f4")',
+        'np.empty((10, 10), dtype="f4")',
+        SETUP,
+        0.6,
+    ),
     Case("gb.zeros / np.zeros", "gb.zeros((10, 10, 10))", "np.zeros((10, 10, 10))", SETUP, 0.8),
     Case("gb.ones / np.ones", "gb.ones((10, 10, 10))", "np.ones((10, 10, 10))", SETUP, 0.6),
     Case("gb.full / np.full", "gb.full((10,), 3.0)", "np.full((10,), 3.0)", SETUP, 0.8),
-    Case("gb.empty_like / np.empty_like", "gb.empty_like(a)", "np.empty_like(a)", SETUP + "\na = np.zeros((10, 10, 10))", 0.9),
+    Case(
+        "gb.empty_like / np.empty_like",
+        "gb.empty_like(a)",
+        "np.empty_like(a)",
+        SETUP + "\na = np.zeros((10, 10, 10))",
+        0.9,
+    ),
     Case(
         "gb.empty_like(Field) / np.empty_like",
         "gb.empty_like(f)",
         "np.empty_like(a)",
-        SETUP + '\na = np.zeros((10, 10, 10))\nf = gb.Field.zeros((10, 10, 10), dims="IJK", halo=(1, 1, 0))',
+        SETUP
+        + '\na = np.zeros((10, 10, 10))\nf = gb.Field.zeros((10, 10, 10), dims="IJK", halo=(1,'
+        " 1, 0))",
         0.9,
     ),
     Case(
@@ -68,7 +98,14 @@ CASES = [
         rounds=15,
         number=1000,
     ),
-    Case("Field.empty / np.empty", f"gb.Field.empty((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 0.95, 1.5),
+    Case(
+        "Field.empty / np.empty",
+        f"gb.Field.empty((10, 10, 10), {KEYWORDS})",
+        "np.empty((10, 10, 10))",
+        SETUP,
+        0.95,
+        1.5,
+    ),
     Case(
         "np.from_dlpack(Field) / (ndarray)",
         "np.from_dlpack(f)",
@@ -83,7 +120,13 @@ CASES = [
         SETUP + '\na = np.zeros((10, 10, 10))\nf = gb.Field.zeros((10, 10, 10), dims="IJK")',
         1.0,
     ),
-    Case("gb.plan seen before / np.empty", f"gb.plan((10, 10, 10), {KEYWORDS})", "np.empty((10, 10, 10))", SETUP, 0.8),
+    Case(
+        "gb.plan seen before / np.empty",
+        f"gb.plan((10, 10, 10), {KEYWORDS})",
+        "np.empty((10, 10, 10))",
+        SETUP,
+        0.8,
+    ),
 ]
 
 
@@ -91,13 +134,24 @@ PROCESSES = 25
 
 
 def _import_seconds() -> float:
-    """CPU time of an import after NumPy's, the least of several processes: whatever else the machine does lengthens it."""
-    code = "import numpy, time; t = time.process_time(); import gridbuf; print(time.process_time() - t)"
+    """CPU time of an import after NumPy's, the least of several processes: whatever else the
+    machine does lengthens it.
+    """
+    code = (
+        "import numpy, time; t = time.process_time(); import gridbuf; print(time.process_time()"
+        " - t)"
+    )
     here = Path(__file__).parent  # not the source tree, whose gridbuf is not built
-    settings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # threads of NumPy's would be counted, too
+    settings = {
+        **os.environ,
+        "OPENBLAS_NUM_THREADS": "1",
+    }  # threads of NumPy's would be counted, too
     settings.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", code]
-    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=here, env=settings) for _ in range(PROCESSES)]
+    runs = [
+        subprocess.run(command, capture_output=True, text=True, check=True, cwd=here, env=settings)
+        for _ in range(PROCESSES)
+    ]
     return min(float(run.stdout) for run in runs)
 
 

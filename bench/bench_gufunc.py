@@ -1,4 +1,5 @@
-"""gridbuf.gufunc against NumPy, SciPy and numba: whole calls, with out= unless the name says otherwise.
+"""gridbuf.gufunc against NumPy, SciPy and numba: whole calls, with out= unless the name says
+otherwise.
 
 The rows for SciPy and numba are there when those can be imported.
 """
@@ -21,9 +22,18 @@ r = np.random.default_rng(0)
 
 
 def _case(
-    name: str, ours: str, peer: str, setup: str, target: float, rounds: int = 9, faster: bool = True, number: int = 1
+    name: str,
+    ours: str,
+    peer: str,
+    setup: str,
+    target: float,
+    rounds: int = 9,
+    faster: bool = True,
+    number: int = 1,
 ) -> Case:
-    return Case(name, ours, peer, SETUP + setup, target, faster=faster, rounds=rounds, number=number)
+    return Case(
+        name, ours, peer, SETUP + setup, target, faster=faster, rounds=rounds, number=number
+    )
 
 
 MATRICES = """
@@ -31,7 +41,10 @@ a = r.normal(size=(10**6, 3, 3)); o = np.empty_like(a)
 loop = np.linalg._umath_linalg.inv; adopted = gufunc.from_ufunc(loop)
 """
 ROWS = "x, y, o = r.normal(size=(10**6, 3)), r.normal(size=(10**6, 3)), np.empty(10**6)\n"
-BIG = "x, y, o = np.abs(r.normal(size=10**7)) + .1, np.abs(r.normal(size=10**7)) + .1, np.empty(10**7)\n"
+BIG = (
+    "x, y, o = np.abs(r.normal(size=10**7)) + .1, np.abs(r.normal(size=10**7)) + .1,"
+    " np.empty(10**7)\n"
+)
 COLUMNS = """
 lower, main, upper, right = (r.random((256, 256, 80)) for _ in range(4)); main += 3; o = np.empty_like(right)
 """
@@ -97,29 +110,85 @@ f, dot = gufunc.from_ufunc(np.add), gufunc.dot
 
 
 def _small(call: str, target: float) -> Case:
-    return _case(f"3 elements, {call} / np.add", call, "np.add(x, y)", SMALL, target, faster=False, number=2000)
+    return _case(
+        f"3 elements, {call} / np.add",
+        call,
+        "np.add(x, y)",
+        SMALL,
+        target,
+        faster=False,
+        number=2000,
+    )
 
 
 CASES = [
     *(_small(f"f(x, y{more})", 2) for more in ("", ", o", ", out=o")),
-    *(_small(f"f(x, y, {k})", 4) for k in ("errors='return'", "where=m", "dtype='d'", "workers=1", "casting='safe'", "out=(o,)")),
+    *(
+        _small(f"f(x, y, {k})", 4)
+        for k in (
+            "errors='return'",
+            "where=m",
+            "dtype='d'",
+            "workers=1",
+            "casting='safe'",
+            "out=(o,)",
+        )
+    ),
     *(
         _small(call, 4)
-        for call in ("f(x, y, signature='dd->d')", "dot(s, s, axis=0)", "dot(s, s, axes=[0, 0, ()])", "dot(s, s, keepdims=True)")
+        for call in (
+            "f(x, y, signature='dd->d')",
+            "dot(s, s, axis=0)",
+            "dot(s, s, axes=[0, 0, ()])",
+            "dot(s, s, keepdims=True)",
+        )
     ),
     *(
         _small(call, 6)
-        for call in ("f(F, G)", "f(F, G, out=O)", "f(F, 1.0)", "f(full, column)", "f(F, G, workers=1, errors='return')")
+        for call in (
+            "f(F, G)",
+            "f(F, G, out=O)",
+            "f(F, 1.0)",
+            "f(full, column)",
+            "f(F, G, workers=1, errors='return')",
+        )
     ),
-    _case("inv of 1e6 3x3 / np.linalg's", "gufunc.inv(a, out=o)", "loop(a, out=o)", MATRICES, 40, rounds=5),
-    _case("the same with its own loop adopted", "adopted(a, out=o)", "loop(a, out=o)", MATRICES, 0.9, rounds=5),
+    _case(
+        "inv of 1e6 3x3 / np.linalg's",
+        "gufunc.inv(a, out=o)",
+        "loop(a, out=o)",
+        MATRICES,
+        40,
+        rounds=5,
+    ),
+    _case(
+        "the same with its own loop adopted",
+        "adopted(a, out=o)",
+        "loop(a, out=o)",
+        MATRICES,
+        0.9,
+        rounds=5,
+    ),
     _case("row dot (1e6,3) / vecdot", "gufunc.dot(x, y, out=o)", "np.vecdot(x, y, out=o)", ROWS, 3),
     *(_elementwise(name, 1.8) for name in ("sin",)),
     *(_elementwise(name, 1.6) for name in ("power", "arctan2")),
     *(_elementwise(name, 1.2) for name in ("exp", "log", "sqrt")),
     _elementwise("add", 1.3),
-    _case("add of 1e7, allocating", "f(x, y)", "np.add(x, y)", BIG + "f = gufunc.from_ufunc(np.add)\n", 1.6),
-    _case("sum of 1e7", "f.reduce(x)", "np.sum(x)", BIG + "f = gufunc.from_ufunc(np.add)\n", 1.3, rounds=15),
+    _case(
+        "add of 1e7, allocating",
+        "f(x, y)",
+        "np.add(x, y)",
+        BIG + "f = gufunc.from_ufunc(np.add)\n",
+        1.6,
+    ),
+    _case(
+        "sum of 1e7",
+        "f.reduce(x)",
+        "np.sum(x)",
+        BIG + "f = gufunc.from_ufunc(np.add)\n",
+        1.3,
+        rounds=15,
+    ),
     _case(
         "f4 inputs to an f8 dot (1e6,3) / vecdot",
         "gufunc.dot(x, y, out=o, dtype='d')",
@@ -132,7 +201,8 @@ CASES = [
             f"f4 inputs to an f8 add of 1e{digits} / astype first",
             "f(x, y, out=o, dtype='d')",
             "np.add(x.astype('d'), y.astype('d'), out=o)",
-            f"n = 10**{digits}; x, y, o = r.random(n, 'f'), r.random(n, 'f'), np.empty(n); f = gufunc.from_ufunc(np.add)\n",
+            f"n = 10**{digits}; x, y, o = r.random(n, 'f'), r.random(n, 'f'), np.empty(n); f ="
+            " gufunc.from_ufunc(np.add)\n",
             2.5,
             number=10 ** (7 - digits),
         )
@@ -142,7 +212,8 @@ CASES = [
         "add of 1e6 with a random mask",
         "f(x, y, out=o, where=m)",
         "np.add(x, y, out=o, where=m)",
-        "x, y, o, m = r.random(10**6), r.random(10**6), np.empty(10**6), r.random(10**6) < .5; f = gufunc.from_ufunc(np.add)\n",
+        "x, y, o, m = r.random(10**6), r.random(10**6), np.empty(10**6), r.random(10**6) < .5; f ="
+        " gufunc.from_ufunc(np.add)\n",
         5,
         number=5,
     ),
@@ -177,7 +248,11 @@ if importlib.util.find_spec("scipy"):
 if importlib.util.find_spec("numba"):
     CASES += [
         _case(
-            f"row dot / numba {target}", "gufunc.dot(x, y, out=o)", "peer(x, y, o)", ROWS + NUMBA_DOT.format(target=target), bound
+            f"row dot / numba {target}",
+            "gufunc.dot(x, y, out=o)",
+            "peer(x, y, o)",
+            ROWS + NUMBA_DOT.format(target=target),
+            bound,
         )
         for target, bound in (("cpu", 1.3), ("parallel", 1.5))
     ]
@@ -204,9 +279,13 @@ if importlib.util.find_spec("numba"):
 
 
 def lost_pace() -> float:
-    """How much slower a thread counts in Python while a call with one worker runs, in percent: median of paired slices."""
+    """How much slower a thread counts in Python while a call with one worker runs, in percent:
+    median of paired slices.
+    """
     scope: dict[str, Any] = {}
-    exec(SETUP + "f = gufunc.from_ufunc(np.sin); x = r.random(10**6); o = np.empty_like(x)\n", scope)
+    exec(
+        SETUP + "f = gufunc.from_ufunc(np.sin); x = r.random(10**6); o = np.empty_like(x)\n", scope
+    )
     f, x, o = scope["f"], scope["x"], scope["o"]
     count, done = [0], threading.Event()
 
@@ -224,7 +303,10 @@ def lost_pace() -> float:
     thread = threading.Thread(target=counting)
     thread.start()
     try:
-        pairs = [(pace(lambda: f(x, out=o, workers=1)), pace(lambda: time.sleep(0.05))) for _ in range(15)]
+        pairs = [
+            (pace(lambda: f(x, out=o, workers=1)), pace(lambda: time.sleep(0.05)))
+            for _ in range(15)
+        ]
     finally:
         done.set()
         thread.join()
@@ -235,5 +317,12 @@ def facts() -> list[tuple[str, float, float, str]]:
     """What has no peer: a call with one element, and what a call leaves to other threads."""
     scope: dict[str, object] = {}
     exec(SETUP + "f = gufunc.from_ufunc(np.add); x, o = np.ones(1), np.empty(1)\n", scope)
-    one = statistics.median(timeit.repeat("f(x, x, out=o)", globals=scope, number=5000, repeat=9)) / 5000 * 1e6
-    return [("one element", one, 1.5, "us"), ("pace that a counting thread loses beside one worker", lost_pace(), 10, "%")]
+    one = (
+        statistics.median(timeit.repeat("f(x, x, out=o)", globals=scope, number=5000, repeat=9))
+        / 5000
+        * 1e6
+    )
+    return [
+        ("one element", one, 1.5, "us"),
+        ("pace that a counting thread loses beside one worker", lost_pace(), 10, "%"),
+    ]

@@ -1,4 +1,5 @@
-"""A time loop that nobody will change, with NumPy's own memory and with ours (gridbuf.interop.numpy).
+"""A time loop that nobody will change, with NumPy's own memory and with ours
+(gridbuf.interop.numpy).
 
 Advection and diffusion with gt4py: every step makes its temporaries anew, as model code does
 (gt4py.storage and NumPy expressions), and drops them.

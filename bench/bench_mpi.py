@@ -1,7 +1,9 @@
-"""Exchanges of halos between two processes, against raw messages, derived datatypes, packing by NumPy and GHEX.
+"""Exchanges of halos between two processes, against raw messages, derived datatypes, packing by
+NumPy and GHEX.
 
-`python bench/bench_mpi.py` prints the table; `make bench` takes what has a target. Needs mpirun and mpi4py. Every ratio is one of
-neighbours in one run; the machine has slow and fast regimes that differ by more than most rows do.
+`python bench/bench_mpi.py` prints the table; `make bench` takes what has a target. Needs mpirun and
+mpi4py. Every ratio is one of neighbours in one run; the machine has slow and fast regimes that
+differ by more than most rows do.
 """
 
 import json
@@ -30,7 +32,9 @@ def measured(*names: str) -> list[dict[str, Any]]:
     if mpirun.missing():
         return []
     command = [*mpirun.command(2), sys.executable, str(HERE / "mpi_ranks.py"), *names]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=mpirun.environment())
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, env=mpirun.environment()
+    )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
@@ -48,12 +52,22 @@ def facts() -> list[Fact]:
     found: list[Fact] = []
     ghex = []
     for row in measured():
-        name, median = row["case"], {way: statistics.median(row[way]) * 1e6 for way in row if isinstance(row[way], list)}
+        name = row["case"]
+        median = {
+            way: statistics.median(row[way]) * 1e6 for way in row if isinstance(row[way], list)
+        }
         if name == "plans":
             found.append(("a new plan of 8 fields", median["again"], 200, "us"))
             continue
         if name in OLD:
-            found.append((f"{name}: plan / derived datatypes", ratio(row, "plan", "datatypes"), 1 / OLD[name], "times"))
+            found.append(
+                (
+                    f"{name}: plan / derived datatypes",
+                    ratio(row, "plan", "datatypes"),
+                    1 / OLD[name],
+                    "times",
+                )
+            )
         if "contiguous" in name:
             found.append((f"{name}: plan / raw", ratio(row, "plan", "raw"), 1.1, "times"))
         elif "0.5 kB" in name:
@@ -64,9 +78,13 @@ def facts() -> list[Fact]:
             found.append((f"{name}: plan / (raw + 1.15 (pack + unpack))", over, 1.0, "times"))
         if "GHEX" in row:
             ghex.append(ratio(row, "plan", "GHEX"))
-            found.append((f"{name}: plan / GHEX", ghex[-1], 1.0 if "0.5 kB" in name else 0.8, "times"))
+            found.append(
+                (f"{name}: plan / GHEX", ghex[-1], 1.0 if "0.5 kB" in name else 0.8, "times")
+            )
     if ghex:
-        found.append(("plan / GHEX, geometric mean", statistics.geometric_mean(ghex), 0.65, "times"))
+        found.append(
+            ("plan / GHEX, geometric mean", statistics.geometric_mean(ghex), 0.65, "times")
+        )
     return found + many_ranks.facts()
 
 
@@ -75,9 +93,18 @@ def main() -> None:
     print(f"{'us, least / median':42}{'bytes':>9}" + "".join(f"{way:>16}" for way in ways))
     for row in measured(*sys.argv[1:]):
         if row["case"] == "plans":
-            print("  ".join(f"{way} {min(row[way]):.3g} / {statistics.median(row[way]):.3g}" for way in row if way != "case"))
+            print(
+                "  ".join(
+                    f"{way} {min(row[way]):.3g} / {statistics.median(row[way]):.3g}"
+                    for way in row
+                    if way != "case"
+                )
+            )
             continue
-        cells = (f"{least(row, w):.1f} / {statistics.median(row[w]) * 1e6:.1f}" if w in row else "" for w in ways)
+        cells = (
+            f"{least(row, w):.1f} / {statistics.median(row[w]) * 1e6:.1f}" if w in row else ""
+            for w in ways
+        )
         print(f"{row['case']:42}{row['bytes']:9}" + "".join(f"{cell:>16}" for cell in cells))
 
 

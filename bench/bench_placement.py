@@ -1,6 +1,8 @@
-"""Stencils on arrays, Fields and fields allocated in between others, against gt4py.storage's arrays: where blocks begin decides.
+"""Stencils on arrays, Fields and fields allocated in between others, against gt4py.storage's
+arrays: where blocks begin decides.
 
-GRIDBUF_PLACEMENT=packed shows what the choice of places gains, OMP_NUM_THREADS the number of threads.
+GRIDBUF_PLACEMENT=packed shows what the choice of places gains, OMP_NUM_THREADS the number of
+threads.
 """
 
 from measure import Case
@@ -41,9 +43,26 @@ BACKENDS = ["gt:cpu_ifirst", "gt:cpu_kfirst", "dace:cpu"]
 
 def _case(shape: tuple[int, ...], stencil: str, backend: str, way: str) -> Case:
     call = "stencil(*{}, origin=halo, domain=domain)"
-    setup = SETUP.format(backend=backend, shape=shape, fields=STENCILS[stencil], stencil=stencil, way=way)
+    setup = SETUP.format(
+        backend=backend, shape=shape, fields=STENCILS[stencil], stencil=stencil, way=way
+    )
     name = f"{backend} {stencil} {' x '.join(map(str, shape))}: gt4py.storage / {way}"
-    return Case(name, call.format("mine"), call.format("theirs"), setup, 0.95, faster=True, rounds=15, number=1)
+    return Case(
+        name,
+        call.format("mine"),
+        call.format("theirs"),
+        setup,
+        0.95,
+        faster=True,
+        rounds=15,
+        number=1,
+    )
 
 
-CASES = [_case(s, t, b, w) for b in BACKENDS for t in STENCILS for s in SHAPES for w in ("arrays", "Fields", "mixed")]
+CASES = [
+    _case(s, t, b, w)
+    for b in BACKENDS
+    for t in STENCILS
+    for s in SHAPES
+    for w in ("arrays", "Fields", "mixed")
+]

@@ -1,4 +1,6 @@
-"""Copy programs: packing and unpacking halo slabs, against memcpy of the same bytes and against a copy each by NumPy and gb.copyto."""
+"""Copy programs: packing and unpacking halo slabs, against memcpy of the same bytes and against a
+copy each by NumPy and gb.copyto.
+"""
 
 from measure import Case
 
@@ -45,17 +47,29 @@ SLABS = {  # shape, preset, fields, axis
 
 def _case(name: str, ours: str, peer: str, target: float, faster: bool = False) -> Case:
     shape, backend, count, axis = SLABS[name]
-    setup = SETUP.replace("SHAPE", str(shape)).replace("BACKEND", repr(backend)).replace("COUNT", str(count))
-    return Case(f"{name}: {ours} / {peer}", ours, peer, setup.replace("AXIS", str(axis)), target, faster=faster)
+    setup = (
+        SETUP.replace("SHAPE", str(shape))
+        .replace("BACKEND", repr(backend))
+        .replace("COUNT", str(count))
+    )
+    return Case(
+        f"{name}: {ours} / {peer}",
+        ours,
+        peer,
+        setup.replace("AXIS", str(axis)),
+        target,
+        faster=faster,
+    )
 
 
-MEMCPY, BY_NUMPY, BY_COPYTO = (
-    "np.copyto(other, message)",
-    "[np.copyto(a, b) for a, b in pairs]",
-    "[gb.copyto(a, b) for a, b in pairs]",
-)
+MEMCPY = "np.copyto(other, message)"
+BY_NUMPY = "[np.copyto(a, b) for a, b in pairs]"
+BY_COPYTO = "[gb.copyto(a, b) for a, b in pairs]"
 CASES = [
     *(_case(name, "pack.run(*fields)", MEMCPY, 1.25) for name in list(SLABS)[:2]),
-    *(_case(name, "pack.run(*fields)", BY_NUMPY, target, True) for name, target in zip(SLABS, (1, 1, 2, 2, 2, 5), strict=True)),
+    *(
+        _case(name, "pack.run(*fields)", BY_NUMPY, target, True)
+        for name, target in zip(SLABS, (1, 1, 2, 2, 2, 5), strict=True)
+    ),
     *(_case(name, "unpack.run(*fields)", BY_COPYTO, 1) for name in SLABS),
 ]

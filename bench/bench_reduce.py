@@ -1,4 +1,6 @@
-"""g.reduce against NumPy's reductions: small arrays, every order of memory, small ints, extremes and where they are."""
+"""g.reduce against NumPy's reductions: small arrays, every order of memory, small ints, extremes
+and where they are.
+"""
 
 from measure import Case
 
@@ -21,20 +23,50 @@ def _case(name: str, ours: str, peer: str, target: float, number: int = 0, round
 
 CASES = [
     *(
-        _case(f"add.reduce of {n} elements / np.add.reduce", f"add.reduce(x{n})", f"np.add.reduce(x{n})", 4)
+        _case(
+            f"add.reduce of {n} elements / np.add.reduce",
+            f"add.reduce(x{n})",
+            f"np.add.reduce(x{n})",
+            4,
+        )
         for n in (3, 100, 1000)
     ),
-    _case("add.reduce(axis=None), F order", "add.reduce(fortran, axis=None)", "np.add.reduce(fortran, axis=None)", 1.2, 1),
+    _case(
+        "add.reduce(axis=None), F order",
+        "add.reduce(fortran, axis=None)",
+        "np.add.reduce(fortran, axis=None)",
+        1.2,
+        1,
+    ),
     *(
-        _case(f"maximum.reduce(axis={axis})", f"most.reduce(cube, axis={axis})", f"np.maximum.reduce(cube, axis={axis})", 1.2, 1)
+        _case(
+            f"maximum.reduce(axis={axis})",
+            f"most.reduce(cube, axis={axis})",
+            f"np.maximum.reduce(cube, axis={axis})",
+            1.2,
+            1,
+        )
         for axis in (0, 1, 2, None)
     ),
     *(
-        _case(f"add.reduce of {t}", f"add.reduce(ints['{t}'])", f"np.add.reduce(ints['{t}'])", 1.2, 1, rounds=15)
+        _case(
+            f"add.reduce of {t}",
+            f"add.reduce(ints['{t}'])",
+            f"np.add.reduce(ints['{t}'])",
+            1.2,
+            1,
+            rounds=15,
+        )
         for t in ("i1", "i2", "i4")
     ),
     *(
-        _case(f"gufunc.argmax, rows of 1000 {t}", f"gufunc.argmax(rows['{t}'])", f"rows['{t}'].argmax(axis=1)", 1.2, 1)
+        _case(
+            f"gufunc.argmax, rows of 1000 {t}",
+            f"gufunc.argmax(rows['{t}'])",
+            f"rows['{t}'].argmax(axis=1)",
+            1.2,
+            1,
+        )
         for t in "fd"
     ),
 ]

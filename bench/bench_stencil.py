@@ -1,4 +1,6 @@
-"""gt4py stencils on our arrays and Fields against gt4py.storage's arrays, and against C-ordered ones of np.zeros."""
+"""gt4py stencils on our arrays and Fields against gt4py.storage's arrays, and against C-ordered
+ones of np.zeros.
+"""
 
 from measure import Case
 
@@ -31,9 +33,16 @@ def _cases(backend: str, plain: float) -> list[Case]:
     ours = "stencil(array_in, array_out, origin=halo, domain=domain)"
     return [
         Case(f"{backend}: np.zeros / Field", fields, PLAIN, setup, plain, faster=True, rounds=15),
-        Case(f"{backend}: gt4py.storage / Field", fields, PEER, setup, 0.97, faster=True, rounds=15),
-        Case(f"{backend}: gt4py.storage / gb.empty", ours, PEER, setup, 0.97, faster=True, rounds=15),
+        Case(
+            f"{backend}: gt4py.storage / Field", fields, PEER, setup, 0.97, faster=True, rounds=15
+        ),
+        Case(
+            f"{backend}: gt4py.storage / gb.empty", ours, PEER, setup, 0.97, faster=True, rounds=15
+        ),
     ]
 
 
-CASES = [*_cases("gt:cpu_ifirst", 2.0), *_cases("gt:cpu_kfirst", 0.97)]  # C order is what gt:cpu_kfirst wants
+CASES = [
+    *_cases("gt:cpu_ifirst", 2.0),
+    *_cases("gt:cpu_kfirst", 0.97),
+]  # C order is what gt:cpu_kfirst wants

@@ -1,4 +1,5 @@
-"""Storages: what a ufunc on them costs more than NumPy on the same data, and whether results stay fast.
+"""Storages: what a ufunc on them costs more than NumPy on the same data, and whether results stay
+fast.
 
 The overhead is the difference of two calls in turns, not of two loops: a sweep over (64,64,80)
 takes long enough for the machine's drift to hide microseconds.
@@ -65,7 +66,8 @@ SHORT: dict[str, Any] = {"rounds": 301, "number": 3}
 def _broadcast(defaults: str) -> list[Case]:
     setup = BROADCAST.format(defaults=defaults)
     return [
-        Case(f"{defaults}: np.add(IJ, K, out=IJK) / reshaped arrays", "np.add(plane, column, out=out)",
+        Case(f"{defaults}: np.add(IJ, K, out=IJK) / reshaped arrays",
+        "np.add(plane, column, out=out)",
              "np.add(nplane, ncolumn, out=nout)", setup, 1.1, **SHORT),
         Case(f"{defaults}: IJ + K -> IJK / reshaped arrays", "plane + column",
              "nplane + ncolumn", setup, 1.1, **SHORT),
@@ -75,7 +77,9 @@ def _broadcast(defaults: str) -> list[Case]:
 def _stencil(backend: str) -> Case:
     setup = STENCIL.format(backend=backend)
     ours, peer = (f"stencil({name}, out, domain=domain)" for name in ("result", "fresh"))
-    return Case(f"{backend}: stencil on a result / on a fresh storage", ours, peer, setup, 1.05, **SHORT)
+    return Case(
+        f"{backend}: stencil on a result / on a fresh storage", ours, peer, setup, 1.05, **SHORT
+    )
 
 
 FIVE = """
@@ -97,20 +101,26 @@ wrapped = {name: gb.Field(field) for name, field in named.items()}
 
 CASES = [
     Case(
-        "stencil_call of 5 fields / the direct call on storages", "called(*fields)", "stencil(*fields)", FIVE, 1.0, 1.0, rounds=15
+        "stencil_call of 5 fields / the direct call on storages", "called(*fields)",
+        "stencil(*fields)", FIVE, 1.0, 1.0, rounds=15
     ),
     Case(
-        "stencil_call by keyword / the direct call on storages", "called(**named)", "stencil(**named)", FIVE, 1.0, 1.0, rounds=15
+        "stencil_call by keyword / the direct call on storages", "called(**named)",
+        "stencil(**named)", FIVE, 1.0, 1.0, rounds=15
     ),
-    Case("stencil_call of 5 Fields / the direct call on them", "called(**wrapped)", "stencil(**wrapped)", FIVE, 1.0, 1.0, rounds=15),
-    Case("stencil_call of a frozen stencil / frozen on arrays", "cold(**named)", "frozen(**arrays)", FIVE, 4.0, 4.0, rounds=15),
+    Case("stencil_call of 5 Fields / the direct call on them", "called(**wrapped)",
+    "stencil(**wrapped)", FIVE, 1.0, 1.0, rounds=15),
+    Case("stencil_call of a frozen stencil / frozen on arrays", "cold(**named)", "frozen(**arrays)",
+    FIVE, 4.0, 4.0, rounds=15),
     Case("a + b / on the arrays", "a + b", "na + nb", SHAPES, 1.25, **SHORT),
     Case("a += b / on the arrays", "global a; a += b", "global na; na += nb", SHAPES, 1.1, **SHORT),
     *_broadcast("gtx86"),
     *_broadcast("gtmc"),
     *(_stencil(backend) for backend in ("gt:cpu_ifirst", "gt:cpu_kfirst")),
-    Case("a step of examples/storage_program.py / on plain arrays", "model.step(0.1)", "arrays.step(0.1)",
-         PROGRAM.format(examples=Path(__file__).resolve().parents[1] / "examples"), 1.05, rounds=61, number=1),
+    Case("a step of examples/storage_program.py / on plain arrays", "model.step(0.1)",
+    "arrays.step(0.1)",
+         PROGRAM.format(examples=Path(__file__).resolve().parents[1] / "examples"), 1.05, rounds=61,
+         number=1),
 ]  # fmt: skip
 
 # name, ours, the peer, microseconds at most
@@ -142,7 +152,8 @@ def acquire(a=a, b=b, **options):
         pass
 """
 
-# What programs write in every step, on arrays so small that only the call counts: statement, microseconds at most.
+# What programs write in every step, on arrays so small that only the call counts: statement,
+# microseconds at most.
 CALLS = [
     ("s[1:-1, 1:-1]", 1.5),
     ("f[1:-1, ..., 2]", 1.5),

@@ -1,4 +1,5 @@
-"""Programs with and without `gridbuf watch`'s collectors: steps of about a millisecond, the worst that can be watched.
+"""Programs with and without `gridbuf watch`'s collectors: steps of about a millisecond, the worst
+that can be watched.
 
 What installing the collectors costs is in it, as it is in a program.
 """

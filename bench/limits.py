@@ -2,10 +2,10 @@
 
     python bench/limits.py [--output docs/limits.png]
 
-The limits are measured in C's own terms, without gridbuf: memcpy and memset by one thread and by all
-cores over memory that is mapped already, and the faulting in of new pages, small and huge. Then the
-same work through gridbuf and through NumPy, in the same run and in turns: medians of GB/s, bytes
-read plus bytes written.
+The limits are measured in C's own terms, without gridbuf: memcpy and memset by one thread and by
+all cores over memory that is mapped already, and the faulting in of new pages, small and huge. Then
+the same work through gridbuf and through NumPy, in the same run and in turns: medians of GB/s,
+bytes read plus bytes written.
 """
 
 import argparse
@@ -119,25 +119,39 @@ def plot(found: dict[str, float], path: Path) -> None:
     colours = {"gb": "#1f77b4", "np": "#ff7f0e", "nd": "#ff7f0e"}
     figure, axes = plt.subplots(figsize=(8, 5.2), layout="constrained")
     names = list(found)[::-1]
-    bars = axes.barh(names, [found[n] for n in names], color=[colours.get(n.split(": ")[1][:2], "#b0b0b0") for n in names])
+    bars = axes.barh(
+        names,
+        [found[n] for n in names],
+        color=[colours.get(n.split(": ")[1][:2], "#b0b0b0") for n in names],
+    )
     axes.bar_label(bars, fmt="%.1f", padding=3)
     axes.margins(x=0.08, y=0.02)
     axes.set_xlabel("GB/s, read and written")
-    axes.set_title(f"{SIZE >> 20} MiB of float64, {CORES} cores: the machine (grey), gridbuf (blue), NumPy (orange)", fontsize=10)
+    axes.set_title(
+        f"{SIZE >> 20} MiB of float64, {CORES} cores: the machine (grey), gridbuf (blue), NumPy"
+        " (orange)",
+        fontsize=10,
+    )
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=120)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs" / "limits.png")
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parent.parent / "docs" / "limits.png"
+    )
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     found = measure(rows(), options.rounds)
     for name, speed in found.items():
         kind = name.split(":")[0]
-        limit = max(other for n, other in found.items() if n.startswith(BOUND_BY.get(kind, kind) + ":"))
-        sys.stdout.write(f"{name:34} {speed:6.1f} GB/s  {100 * speed / limit:5.0f} % of the fastest\n")
+        limit = max(
+            other for n, other in found.items() if n.startswith(BOUND_BY.get(kind, kind) + ":")
+        )
+        sys.stdout.write(
+            f"{name:34} {speed:6.1f} GB/s  {100 * speed / limit:5.0f} % of the fastest\n"
+        )
     plot(found, options.output)
 
 

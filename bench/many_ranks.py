@@ -1,4 +1,6 @@
-"""A plan for one of 10 000 ranks, grid included: no MPI is needed for it. The worst of several ranks of each grid: within a tile, at edges, at corners."""
+"""A plan for one of 10 000 ranks, grid included: no MPI is needed for it. The worst of several
+ranks of each grid: within a tile, at edges, at corners.
+"""
 
 import time
 import tracemalloc
@@ -48,8 +50,12 @@ class Played:
         return None
 
 
-def planned(topology: Callable[[], Topology], place: tuple[float, float], items: list[Any]) -> tuple[Grid, Any]:
-    """The grid and plan of the rank that has this part of the last tile: blocks are 10 x 10 points."""
+def planned(
+    topology: Callable[[], Topology], place: tuple[float, float], items: list[Any]
+) -> tuple[Grid, Any]:
+    """The grid and plan of the rank that has this part of the last tile: blocks are 10 x 10
+    points.
+    """
     whole = topology()
     cut = [tuple(Cuts(n, n // 10) for n in tile) for tile in whole.tiles]
     size = sum(i.count * j.count for i, j in cut)
@@ -61,7 +67,9 @@ def planned(topology: Callable[[], Topology], place: tuple[float, float], items:
 
 
 def worst(kind: str, what: str, rounds: int = 20) -> tuple[float, int]:
-    """Of the ranks of a grid the most microseconds of a core, of each the least of some rounds, and the most bytes."""
+    """Of the ranks of a grid the most microseconds of a core, of each the least of some rounds, and
+    the most bytes.
+    """
     items, places = ITEMS[what](), [(i, j) for i in (0, 0.4, 1) for j in (0, 0.4, 1)]
     taken, kept = dict.fromkeys(places, float("inf")), 0
     for _ in range(rounds):
@@ -85,7 +93,14 @@ def facts() -> list[tuple[str, float, float, str]]:
     for kind in TOPOLOGIES:
         for what in ITEMS:
             taken, kept = worst(kind, what)
-            found.append((f"a plan and grid for one of 10 000 ranks, 8 fields: {kind}, {what}", taken, 5000.0, "us"))
+            found.append(
+                (
+                    f"a plan and grid for one of 10 000 ranks, 8 fields: {kind}, {what}",
+                    taken,
+                    5000.0,
+                    "us",
+                )
+            )
             most = max(most, kept)
     return [*found, ("the most memory of these", most / 1e3, 200.0, "kB")]
 

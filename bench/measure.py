@@ -14,7 +14,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Case:
-    """Two statements to compare. `target` bounds the ratio ours / peer; `idle_target` after idling."""
+    """Two statements to compare. `target` bounds the ratio ours / peer; `idle_target` after
+    idling.
+    """
 
     name: str
     ours: str
@@ -51,7 +53,11 @@ class Result:
     @property
     def reached(self) -> bool:
         hot = self.ratio >= self.case.target if self.case.faster else self.ratio <= self.case.target
-        idle = self.case.idle_target is None or self.idle_ratio is None or self.idle_ratio <= self.case.idle_target
+        idle = (
+            self.case.idle_target is None
+            or self.idle_ratio is None
+            or self.idle_ratio <= self.case.idle_target
+        )
         return hot and idle
 
     def as_json(self) -> dict[str, Any]:

@@ -46,15 +46,22 @@ def row(result: Result) -> tuple[str, ...]:
 def machine() -> str:
     """The processor, and how many cores this process may use."""
     models = [
-        line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
     ]
     return f"{models[0] if models else platform.machine()}, {len(os.sched_getaffinity(0))} cores"
 
 
 def run(name: str, console: Console) -> tuple[list[Result], list[tuple[str, float, float, str]]]:
     module = importlib.import_module(f"bench_{name}")
-    results = [measure(case) for case in track(module.CASES, description=name, console=console, transient=True)]
-    table = Table("what", "ours", "peer", "ratio", "target", "after 1 ms idle", "", title=f"bench_{name}")
+    results = [
+        measure(case)
+        for case in track(module.CASES, description=name, console=console, transient=True)
+    ]
+    table = Table(
+        "what", "ours", "peer", "ratio", "target", "after 1 ms idle", "", title=f"bench_{name}"
+    )
     for result in results:
         table.add_row(*row(result))
     console.print(table)
@@ -66,8 +73,15 @@ def run(name: str, console: Console) -> tuple[list[Result], list[tuple[str, floa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("benchmarks", nargs="*", metavar="NAME", help=f"one of {', '.join(names())}; all when none is named")
-    parser.add_argument("--output", type=Path, default=HERE / "results", help="folder for the JSON files")
+    parser.add_argument(
+        "benchmarks",
+        nargs="*",
+        metavar="NAME",
+        help=f"one of {', '.join(names())}; all when none is named",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=HERE / "results", help="folder for the JSON files"
+    )
     options = parser.parse_args()
     unknown = sorted(set(options.benchmarks) - set(names()))
     if unknown:

@@ -51,6 +51,8 @@ def vadv(a: _Field, b: _Field, c: _Field, d: _Field, out: _Field) -> None:
         out = out - c * out[0, 0, 1]
 
 
-def many(a: _Field, b: _Field, c: _Field, d: _Field, e: _Field, f: _Field, g: _Field, out: _Field) -> None:
+def many(
+    a: _Field, b: _Field, c: _Field, d: _Field, e: _Field, f: _Field, g: _Field, out: _Field
+) -> None:
     with computation(PARALLEL), interval(...):
         out = a[1, 0, 0] + b[-1, 0, 0] + c[0, 1, 0] + d[0, -1, 0] + e * f + g  # noqa: F841

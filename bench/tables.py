@@ -1,10 +1,12 @@
-"""The tables of docs/tables/ and of README.md, which `make bench` writes: nobody writes figures there by hand.
+"""The tables of docs/tables/ and of README.md, which `make bench` writes: nobody writes figures
+there by hand.
 
     python bench/tables.py             README's rows again, from the pages
     python bench/tables.py copy mpi    and before that these two pages, from bench/results/
 
-A page a benchmark, one row a case, and in README the rows that HEADLINES names, between two comments. A page is
-written for what was just measured and for nothing else: bench/results/ also has what earlier runs have left.
+A page a benchmark, one row a case, and in README the rows that HEADLINES names, between two
+comments. A page is written for what was just measured and for nothing else: bench/results/ also has
+what earlier runs have left.
 """
 
 import argparse
@@ -18,7 +20,8 @@ ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "docs" / "tables"
 BEGIN, END = "<!-- figures, written by bench/tables.py -->", "<!-- end of figures -->"
 
-# What README shows, and of it the first row on the site's first page: the benchmark, and how its case begins.
+# What README shows, and of it the first row on the site's first page: the benchmark, and how its
+# case begins.
 HEADLINES = [
     ("stencil", "gt:cpu_ifirst: np.zeros / Field"),
     ("stencil", "gt:cpu_ifirst: gt4py.storage / Field"),
@@ -57,18 +60,32 @@ def cells(row: dict[str, Any]) -> list[str]:
     sign, times = (">=", " times faster") if row["faster"] else ("<=", "")
     idle = "" if row["idle_ratio"] is None else f"{row['idle_ratio']:.2f} (<= {row['idle_target']})"
     verdict = "" if row["reached"] else "missed"
-    figures = [time(row["ours_ns"]), time(row["peer_ns"]), f"{row['ratio']:.2f}{times}", f"{sign} {row['target']}", idle, verdict]
+    figures = [
+        time(row["ours_ns"]),
+        time(row["peer_ns"]),
+        f"{row['ratio']:.2f}{times}",
+        f"{sign} {row['target']}",
+        idle,
+        verdict,
+    ]
     return [row["name"], *map(unbroken, figures)]
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    lines = [
+        header,
+        ["---"] * len(header),
+        *([cell.replace("|", "\\|") for cell in row] for row in rows),
+    ]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def page(report: dict[str, Any]) -> str:
     title = re.split(r"[:,]| against ", report["about"])[0]
-    text = f"# {title}\n\n{report['about']}\n\n{report['machine']}; Python {report['python']}, NumPy {report['numpy']}; {report['date']}.\n"
+    text = (
+        f"# {title}\n\n{report['about']}\n\n{report['machine']}; Python {report['python']}, NumPy"
+        f" {report['numpy']}; {report['date']}.\n"
+    )
     if report["results"]:
         header = ["what", "ours", "peer", "ratio", "target", "after 1 ms idle", ""]
         text += "\n" + table(header, [cells(row) for row in report["results"]])
@@ -94,10 +111,15 @@ def headlines() -> str:
         lines = path.read_text().splitlines() if path.exists() else []
         line = next((line for line in lines if line.startswith(f"| {begin}")), None)
         if line is None:
-            sys.exit(f"HEADLINES of bench/tables.py: {path.name} has no row that begins with {begin!r}; README is as it was")
+            sys.exit(
+                f"HEADLINES of bench/tables.py: {path.name} has no row that begins with {begin!r};"
+                " README is as it was"
+            )
         found = [cell.strip(" ") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         found[0] = f"halos: {found[0]}" if name == "mpi" else found[0]
-        rows.append([found[i] for i in ((0, 3, 4, 6) if len(found) == 7 else range(4))])  # a ratio, or what was measured
+        rows.append(
+            [found[i] for i in ((0, 3, 4, 6) if len(found) == 7 else range(4))]
+        )  # a ratio, or what was measured
     return table(["what", "ratio", "target", ""], rows)
 
 

@@ -1,13 +1,15 @@
-//go:build gridbuf_extension
+// go:build gridbuf_extension
 
-/* host.c: what Go's library has in the place of the rooms' C, which is the extension's: each function is one call there.
- * The compiler holds both tables against the headers and against the exports of cgo. */
+/* host.c: what Go's library has in the place of the rooms' C, which is the extension's: each
+ * function is one call there. The compiler holds both tables against the headers and against the
+ * exports of cgo. */
 #include "_cgo_export.h"
 #include "bridge.h"
 
 static const gb_bridge_host *host;
 
-#define FORWARD(result, name, parameters, arguments) result name parameters { return host->name arguments; }
+#define FORWARD(result, name, parameters, arguments) \
+    result name parameters { return host->name arguments; }
 GB_BRIDGE_HOST_FUNCTIONS(FORWARD)
 
 static const gb_bridge_go calls = {
@@ -31,7 +33,8 @@ static const gb_bridge_go calls = {
     .gufunc_panic_text = gbridge_gufunc_panic_text,
 };
 
-__attribute__((visibility("default"))) const gb_bridge_go *gbridge_open(const gb_bridge_host *given) {
+__attribute__((visibility("default"))) const gb_bridge_go *gbridge_open(
+    const gb_bridge_host *given) {
     host = given;
     return &calls;
 }

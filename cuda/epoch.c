@@ -10,7 +10,8 @@ uint64_t gb_cu_epoch(int device) { return __atomic_load_n(&done[device], __ATOMI
 int gb_cu_wait_device(int device, gb_cuda_error *e) {
     uint64_t number = __atomic_add_fetch(&begun, 1, __ATOMIC_ACQ_REL), before = gb_cu_epoch(device);
     if (GB_CU(e, cuCtxSynchronize)) return -1;
-    while (before < number && !__atomic_compare_exchange_n(&done[device], &before, number, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
+    while (before < number && !__atomic_compare_exchange_n(&done[device], &before, number, 0,
+                                                           __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
     return 0;
 }
 

@@ -17,7 +17,8 @@ int gb_cu_fail(gb_cuda_error *e, int status, const char *format, ...) {
 static int status_of(CUresult code) {
     switch (code) {
     case CUDA_ERROR_OUT_OF_MEMORY: return GB_CUDA_NO_MEMORY;
-    case CUDA_ERROR_NO_DEVICE: case CUDA_ERROR_INVALID_DEVICE: return GB_CUDA_NO_DEVICE;
+    case CUDA_ERROR_NO_DEVICE:
+    case CUDA_ERROR_INVALID_DEVICE: return GB_CUDA_NO_DEVICE;
     case CUDA_ERROR_STUB_LIBRARY: return GB_CUDA_NO_DRIVER;
     default: return GB_CUDA_FAILED;
     }
@@ -26,8 +27,10 @@ static int status_of(CUresult code) {
 int gb_cu_says(gb_cuda_error *e, CUresult code, const char *call) {
     if (code == CUDA_SUCCESS) return 0;
     const char *name = NULL, *text = NULL;
-    if (gb_cu.cuGetErrorName(code, &name) != CUDA_SUCCESS || !name) name = "an error without a name";
-    if (gb_cu.cuGetErrorString(code, &text) != CUDA_SUCCESS || !text) text = "the driver has no text for it";
+    if (gb_cu.cuGetErrorName(code, &name) != CUDA_SUCCESS || !name)
+        name = "an error without a name";
+    if (gb_cu.cuGetErrorString(code, &text) != CUDA_SUCCESS || !text)
+        text = "the driver has no text for it";
     gb_cu_fail(e, status_of(code), "%s (%d) from %s: %s", name, code, call, text);
     if (e) e->code = code;
     return -1;

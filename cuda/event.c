@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-#define NO_TIMING 2   /* CU_EVENT_DISABLE_TIMING */
+#define NO_TIMING 2 /* CU_EVENT_DISABLE_TIMING */
 #define SPARES 256
 
 static gb_cuda_event *spare[GB_CUDA_MAX_DEVICES];
@@ -52,7 +52,8 @@ void gb_cuda_release_event(gb_cuda_event *event) {
     pthread_mutex_unlock(&gb_cu_events_lock);
     if (keep) return;
     if (gb_cu_enter_to_release(device)) {
-        gb_cu.cuEventDestroy_v2(event->handle);   /* also while it is not done: the driver waits with that */
+        gb_cu.cuEventDestroy_v2(
+            event->handle); /* also while it is not done: the driver waits with that */
         gb_cu_leave();
     }
     free(event);
@@ -60,7 +61,8 @@ void gb_cuda_release_event(gb_cuda_event *event) {
 
 gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
     gb_cuda_event *event = take_event(on, gb_cu_key_of(on.stream), e);
-    if (event && GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on))) return gb_cuda_release_event(event), NULL;
+    if (event && GB_CU(e, cuEventRecord, event->handle, GB_CU_STREAM(on)))
+        return gb_cuda_release_event(event), NULL;
     return event;
 }
 
@@ -69,14 +71,17 @@ gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
 int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on) {
     if (event->on.device != on.device || event->key == GB_CU_UNKNOWN) return 0;
     gb_cu_key key = gb_cu_key_of(on.stream);
-    return event->key == key || (event->key == GB_CU_LEGACY && on.stream == 2) || (key == GB_CU_LEGACY && event->on.stream == 2);
+    return event->key == key || (event->key == GB_CU_LEGACY && on.stream == 2) ||
+           (key == GB_CU_LEGACY && event->on.stream == 2);
 }
 
 /* A stream that is somebody else's may have been destroyed; the context has not. From
  * CUDA 12.5 on it can be asked about all its streams. */
 gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device) {
-    gb_cuda_event *event = gb_cu.cuCtxRecordEvent ? take_event((gb_cuda_queue){device, 0}, GB_CU_UNKNOWN, NULL) : NULL;
-    if (event && gb_cu.cuCtxRecordEvent(d->context, event->handle) != CUDA_SUCCESS) return gb_cuda_release_event(event), NULL;
+    gb_cuda_event *event =
+        gb_cu.cuCtxRecordEvent ? take_event((gb_cuda_queue){device, 0}, GB_CU_UNKNOWN, NULL) : NULL;
+    if (event && gb_cu.cuCtxRecordEvent(d->context, event->handle) != CUDA_SUCCESS)
+        return gb_cuda_release_event(event), NULL;
     return event;
 }
 
@@ -104,7 +109,8 @@ int gb_cu_all_done(gb_cuda_event **events) {
 }
 
 void gb_cu_forget(gb_cuda_event **events) {
-    for (gb_cuda_event *event; (event = *events); gb_cuda_release_event(event)) *events = event->next;
+    for (gb_cuda_event *event; (event = *events); gb_cuda_release_event(event))
+        *events = event->next;
 }
 
 int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
@@ -112,15 +118,17 @@ int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e) {
     return gb_cu_left((*event = gb_cu_record_event(on, e)) ? 0 : -1);
 }
 
-/* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however short it is
- * meant to be: the first looks are a turn of the clock apart, with pauses that grow to some 50 us. */
+/* A copy that is nearly done is not worth a sleep, which takes a tenth of a millisecond however
+ * short it is meant to be: the first looks are a turn of the clock apart, with pauses that grow to
+ * some 50 us. */
 static void pause_awake(int look) {
-    for (int64_t until = gb_nanoseconds() + (200 << look / 2); gb_nanoseconds() < until;) __asm__ volatile("" ::: "memory");
+    for (int64_t until = gb_nanoseconds() + (200 << look / 2); gb_nanoseconds() < until;)
+        __asm__ volatile("" ::: "memory");
 }
 
 /* Asks again and again, in the end with sleeps that grow to half a millisecond: cuEventSynchronize
  * could not be left when the time is up. */
-#define AWAKE 16   /* looks */
+#define AWAKE 16 /* looks */
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
     if (!gb_cu_in_child && __atomic_load_n(&event->done, __ATOMIC_ACQUIRE)) return 1;
     if (!gb_cu_enter(event->on.device, e)) return -1;

@@ -5,9 +5,11 @@
 #include "blocks.h"
 
 static void *take(int kind, int64_t bytes, int device, gb_cuda_stream stream, int any_stream) {
-    gb_cuda_request request = {.kind = kind, .device = device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = stream};
+    gb_cuda_request request = {
+        .kind = kind, .device = device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = stream};
     gb_cuda_block *block;
-    return gb_cu_alloc(&request, any_stream, &block, NULL) == 0 ? (void *)(uintptr_t)block->data : NULL;
+    return gb_cu_alloc(&request, any_stream, &block, NULL) == 0 ? (void *)(uintptr_t)block->data
+                                                                : NULL;
 }
 
 static void release(void *data) {
@@ -17,9 +19,15 @@ static void release(void *data) {
 
 /* cupy says neither which stream uses the memory nor which one was the last to: it is
  * nobody's until the whole device is known to be through with it. */
-void *gb_cuda_cupy_malloc(void *param, size_t bytes, int device) { return take(GB_CUDA_DEVICE, (int64_t)bytes, device, 0, 1); }
-void *gb_cuda_cupy_malloc_managed(void *param, size_t bytes, int device) { return take(GB_CUDA_MANAGED, (int64_t)bytes, device, 0, 1); }
-void *gb_cuda_cupy_malloc_pinned(void *param, size_t bytes, int device) { return take(GB_CUDA_PINNED, (int64_t)bytes, 0, 0, 1); }
+void *gb_cuda_cupy_malloc(void *param, size_t bytes, int device) {
+    return take(GB_CUDA_DEVICE, (int64_t)bytes, device, 0, 1);
+}
+void *gb_cuda_cupy_malloc_managed(void *param, size_t bytes, int device) {
+    return take(GB_CUDA_MANAGED, (int64_t)bytes, device, 0, 1);
+}
+void *gb_cuda_cupy_malloc_pinned(void *param, size_t bytes, int device) {
+    return take(GB_CUDA_PINNED, (int64_t)bytes, 0, 0, 1);
+}
 void gb_cuda_cupy_free(void *param, void *data, int device) { release(data); }
 
 void *gb_cuda_torch_malloc(ssize_t bytes, int device, void *stream) {

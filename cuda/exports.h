@@ -11,7 +11,7 @@
 void *gb_cuda_cupy_malloc(void *param, size_t bytes, int device);
 void *gb_cuda_cupy_malloc_managed(void *param, size_t bytes, int device);
 void *gb_cuda_cupy_malloc_pinned(void *param, size_t bytes, int device);
-void gb_cuda_cupy_free(void *param, void *data, int device);   /* of any of the three */
+void gb_cuda_cupy_free(void *param, void *data, int device); /* of any of the three */
 
 /* torch.cuda.memory.CUDAPluggableAllocator, and its record_stream function; the first two
  * also do for RMM's CallbackMemoryResource and numba's memory manager. */

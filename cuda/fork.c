@@ -14,15 +14,18 @@ pthread_mutex_t gb_cu_streams_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t gb_cu_events_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int gb_cu_after_fork(gb_cuda_error *e) {
-    return gb_cu_fail(e, GB_CUDA_FORKED, "CUDA cannot be used after fork: this process was forked from one that had used the GPU; "
-                      "start workers with multiprocessing's \"spawn\" or \"forkserver\"");
+    return gb_cu_fail(
+        e, GB_CUDA_FORKED,
+        "CUDA cannot be used after fork: this process was forked from one that had used the GPU; "
+        "start workers with multiprocessing's \"spawn\" or \"forkserver\"");
 }
 
 /* In the order in which they may be taken; letting them go knows none. */
 static void each(int (*act)(pthread_mutex_t *)) {
     act(&gb_cu_making);
     for (int kind = 0; kind < GB_CUDA_KINDS; kind++)
-        for (int device = 0; device < GB_CUDA_MAX_DEVICES; device++) act(&gb_cu_pool_locks[kind][device]);
+        for (int device = 0; device < GB_CUDA_MAX_DEVICES; device++)
+            act(&gb_cu_pool_locks[kind][device]);
     act(&gb_cu_live_lock);
     act(&gb_cu_streams_lock);
     act(&gb_cu_events_lock);
@@ -30,7 +33,10 @@ static void each(int (*act)(pthread_mutex_t *)) {
 
 static void before(void) { each(pthread_mutex_lock); }
 static void in_parent(void) { each(pthread_mutex_unlock); }
-static void in_child(void) { each(pthread_mutex_unlock); gb_cu_in_child = 1; }
+static void in_child(void) {
+    each(pthread_mutex_unlock);
+    gb_cu_in_child = 1;
+}
 
 int gb_cu_watch_fork(void) {
     static int watching;

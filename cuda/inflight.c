@@ -37,7 +37,9 @@ int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e)
 /* With the context of the queue's device current; the events may be of any. */
 static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
     for (gb_cuda_event *event = r->in_flight; event; event = event->next)
-        if (!gb_cu_in_order(event, on) && GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0)) return -1;
+        if (!gb_cu_in_order(event, on) &&
+            GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0))
+            return -1;
     return 0;
 }
 
@@ -60,7 +62,8 @@ static int join(gb_cu_record *r, gb_cuda_stream *stream, gb_cuda_error *e) {
 
 int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_error *e) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE)) return 0;   /* as nearly always: no driver call */
+    if (!__atomic_load_n(&r->in_flight, __ATOMIC_ACQUIRE))
+        return 0; /* as nearly always: no driver call */
     if (!gb_cu_enter(block->device, e)) return -1;
     lock_record(block);
     int answer = gb_cu_all_done(&r->in_flight) ? 0 : join(r, stream, e);
@@ -68,7 +71,8 @@ int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_erro
     return gb_cu_left(answer);
 }
 
-/* As nearly always: the work was queued where what comes now is queued as well, and the driver is not asked. */
+/* As nearly always: the work was queued where what comes now is queued as well, and the driver is
+ * not asked. */
 static int is_behind(gb_cuda_block *block, gb_cuda_queue on) {
     gb_cu_record *r = lock_record(block);
     const gb_cuda_event *event = r->in_flight;
@@ -94,7 +98,8 @@ static uint64_t busy(gb_cuda_block *block, int device, gb_cuda_error *e) {
     if (!gb_cu_enter(device, e)) return ~(uint64_t)0;
     lock_record(block);
     gb_cu_all_done(&r->in_flight);
-    for (gb_cuda_event *event = r->in_flight; event; event = event->next) devices |= (uint64_t)1 << event->on.device;
+    for (gb_cuda_event *event = r->in_flight; event; event = event->next)
+        devices |= (uint64_t)1 << event->on.device;
     unlock_record(r);
     gb_cu_leave();
     return devices;
@@ -108,5 +113,6 @@ int gb_cuda_synchronize_block(gb_cuda_block *block, gb_cuda_error *e) {
 }
 
 void gb_cuda_show(gb_cuda_block *block) {
-    if (!__atomic_load_n(&block->shown, __ATOMIC_RELAXED)) __atomic_store_n(&block->shown, 1, __ATOMIC_RELEASE);
+    if (!__atomic_load_n(&block->shown, __ATOMIC_RELAXED))
+        __atomic_store_n(&block->shown, 1, __ATOMIC_RELEASE);
 }

@@ -1,7 +1,9 @@
-"""Make kernels.ptx from kernels.h with NVRTC: `pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-nvcc-cu12`, then run this.
+"""Make kernels.ptx from kernels.h with NVRTC: `pip install nvidia-cuda-nvrtc-cu12
+nvidia-cuda-nvcc-cu12`, then run this.
 
-Needs no GPU. The PTX is for compute capability 5.2 and is declared as PTX 6.0 (CUDA 9), so that every driver that has
-our entry points takes it and compiles it for the GPU at hand; ptxas, when there is one, checks that claim.
+Needs no GPU. The PTX is for compute capability 5.2 and is declared as PTX 6.0 (CUDA 9), so that
+every driver that has our entry points takes it and compiles it for the GPU at hand; ptxas, when
+there is one, checks that claim.
 """
 
 import ctypes
@@ -45,7 +47,9 @@ def check(ptx: str) -> None:
         path = pathlib.Path(folder, "kernels.ptx")
         path.write_text(ptx)
         for target in ("sm_52", "sm_70", "sm_80", "sm_90"):
-            subprocess.run([ptxas, "-arch", target, "-o", path.with_suffix(".cubin"), path], check=True)
+            subprocess.run(
+                [ptxas, "-arch", target, "-o", path.with_suffix(".cubin"), path], check=True
+            )
             print("ptxas takes it for", target)
 
 

@@ -14,14 +14,16 @@ extern const char gb_cu_ptx[];
 
 #define THREADS 256
 #define MOST_BLOCKS (1 << 20)
-#define PROGRAM_BLOCKS (1 << 13)   /* each finds its entries once: more would search more */
+#define PROGRAM_BLOCKS (1 << 13) /* each finds its entries once: more would search more */
 #define ON(stream) ((CUstream)(uintptr_t)(stream))
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 
 /* What a driver says that cannot compile our PTX, now or ever. */
 static int takes_none(int code) {
-    static const int codes[] = {200, 209, 218, 221, 222, 223};   /* invalid image, no binary, invalid PTX, no compiler, too new, switched off */
+    static const int codes[] = {
+        200, 209, 218, 221,
+        222, 223}; /* invalid image, no binary, invalid PTX, no compiler, too new, switched off */
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i] == code) return 1;
     return 0;
@@ -36,8 +38,12 @@ static int load(gb_cu_device *d, gb_cuda_error *e) {
         if (e) *e = said;
         return -1;
     }
-    gb_cu_fail(e, GB_CUDA_NO_KERNELS, "gridbuf's kernels cannot be used: %.200s. They are PTX, which the driver compiles; one for a newer CUDA does. "
-               "What needs no kernel works: values laid out on the host in the GPU's order of strides, and copied", said.text);
+    gb_cu_fail(e, GB_CUDA_NO_KERNELS,
+               "gridbuf's kernels cannot be used: %.200s. They are PTX, which the driver compiles; "
+               "one for a newer CUDA does. "
+               "What needs no kernel works: values laid out on the host in the GPU's order of "
+               "strides, and copied",
+               said.text);
     if (e) e->code = said.code;
     return -1;
 }
@@ -45,7 +51,8 @@ static int load(gb_cu_device *d, gb_cuda_error *e) {
 /* The kernel, with the context current: PTX is compiled by the driver for the GPU at hand
  * on first use, and kept in its own cache on disk. */
 static CUfunction kernel(gb_cu_device *d, int way, int word, gb_cuda_error *e) {
-    static const char *const names[] = {"gb_copy_%d", "gb_copy_far_%d", "gb_fill_%d", "gb_transpose_%d", "gb_program_%d"};
+    static const char *const names[] = {"gb_copy_%d", "gb_copy_far_%d", "gb_fill_%d",
+                                        "gb_transpose_%d", "gb_program_%d"};
     CUfunction *slot = &d->functions[way][__builtin_ctz((unsigned)word)];
     char name[32];
     pthread_mutex_lock(&loading);
@@ -68,19 +75,24 @@ int gb_cuda_kernels(int device, gb_cuda_error *e) {
     return gb_cu_left(bad);
 }
 
-int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream,
+                 gb_cuda_error *e) {
     CUfunction function = kernel(d, way, word, e);
     if (!function) return -1;
     int64_t blocks = way == GB_CU_TRANSPOSE ? job->count : (job->count + THREADS - 1) / THREADS;
     if (way != GB_CU_TRANSPOSE && blocks > MOST_BLOCKS) blocks = MOST_BLOCKS;
-    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, way == GB_CU_TRANSPOSE ? GB_TILE : THREADS, way == GB_CU_TRANSPOSE ? GB_TILE_ROWS : 1,
-                 1, 0, ON(stream), (void *[]){job}, NULL);
+    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1,
+                 way == GB_CU_TRANSPOSE ? GB_TILE : THREADS,
+                 way == GB_CU_TRANSPOSE ? GB_TILE_ROWS : 1, 1, 0, ON(stream), (void *[]){job},
+                 NULL);
 }
 
-int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream stream, gb_cuda_error *e) {
+int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream stream,
+                         gb_cuda_error *e) {
     CUfunction function = kernel(d, GB_CU_PROGRAM, 1, e);
     if (!function) return -1;
     int64_t blocks = (job->end - job->first + THREADS - 1) / THREADS;
     if (blocks > PROGRAM_BLOCKS) blocks = PROGRAM_BLOCKS;
-    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, ON(stream), (void *[]){job}, NULL);
+    return GB_CU(e, cuLaunchKernel, function, (unsigned)blocks, 1, 1, THREADS, 1, 1, 0, ON(stream),
+                 (void *[]){job}, NULL);
 }

@@ -5,14 +5,16 @@
 #include "../alloc/map.h"
 
 static gb_cu_record **table;
-static size_t slots, used;   /* slots: a power of two */
+static size_t slots, used; /* slots: a power of two */
 
-static size_t slot_of(uint64_t data, size_t of) { return (size_t)(data * 0x9E3779B97F4A7C15u >> 32) & (of - 1); }
+static size_t slot_of(uint64_t data, size_t of) {
+    return (size_t)(data * 0x9E3779B97F4A7C15u >> 32) & (of - 1);
+}
 
 static int grow(void) {
     size_t more = slots ? slots * 2 : 256;
     gb_cu_record **bigger = calloc(more, sizeof *bigger);
-    if (!bigger) return slots ? 0 : -1;   /* longer chains will do */
+    if (!bigger) return slots ? 0 : -1; /* longer chains will do */
     for (size_t i = 0; i < slots; i++)
         for (gb_cu_record *r = table[i], *next; r; r = next) {
             gb_cu_record **to = &bigger[slot_of(r->block.data, more)];
@@ -84,7 +86,8 @@ static int64_t insert(gb_cuda_live *out, int64_t n, int64_t room, const gb_cu_re
     while (at > 0 && out[at - 1].block.bytes < r->block.bytes) at--;
     if (at == room) return n;
     memmove(&out[at + 1], &out[at], (size_t)((n < room ? n : room - 1) - at) * sizeof *out);
-    out[at] = (gb_cuda_live){.block = r->block, .plan = r->plan, .age = gb_heap_seconds() - r->born};
+    out[at] =
+        (gb_cuda_live){.block = r->block, .plan = r->plan, .age = gb_heap_seconds() - r->born};
     return n < room ? n + 1 : n;
 }
 
@@ -92,7 +95,8 @@ int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room) {
     int64_t n = 0;
     if (room <= 0) return 0;
     pthread_mutex_lock(&gb_cu_live_lock);
-    for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r)) n = insert(out, n, room, r);
+    for (gb_cu_record *r = gb_cu_live_next(NULL); r; r = gb_cu_live_next(r))
+        n = insert(out, n, room, r);
     pthread_mutex_unlock(&gb_cu_live_lock);
     return n;
 }

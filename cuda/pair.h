@@ -3,14 +3,16 @@
 
 #include "../transfer/axes.h"
 
-/* Two sides, a and b: a's strides are dst of each axis, not negative and descending, b's are src. */
+/* Two sides, a and b: a's strides are dst of each axis, not negative and descending, b's are src.
+ */
 typedef struct gb_cu_pair {
     gb_copy_axis axis[GB_COPY_DIMS + 1];
     int ndim;
-    int64_t a_at, b_at;   /* where the first element lies, in bytes from the one given */
+    int64_t a_at, b_at; /* where the first element lies, in bytes from the one given */
     int64_t size;
 } gb_cu_pair;
-void gb_cu_pair_make(gb_cu_pair *p, int ndim, const int64_t *shape, const int64_t *a, const int64_t *b);
+void gb_cu_pair_make(gb_cu_pair *p, int ndim, const int64_t *shape, const int64_t *a,
+                     const int64_t *b);
 
 /* Its lengths, and the strides of either side. */
 void gb_cu_pair_lists(const gb_cu_pair *p, int64_t *shape, int64_t *a, int64_t *b);

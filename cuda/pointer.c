@@ -19,10 +19,13 @@ int gb_cuda_pointer_attributes(uint64_t address, int *kind, int *device, gb_cuda
     unsigned type = 0, managed = 0;
     CUresult code;
     if (ask(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address, &code, e)) return -1;
-    if (code != CUDA_SUCCESS || (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE)) return 0;
+    if (code != CUDA_SUCCESS || (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE))
+        return 0;
     if (ask(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address, &code, e) ||
         ask(device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address, &code, e))
         return -1;
-    *kind = managed ? GB_CUDA_MANAGED : type == CU_MEMORYTYPE_HOST ? GB_CUDA_PINNED : GB_CUDA_DEVICE;
+    *kind = managed                      ? GB_CUDA_MANAGED
+            : type == CU_MEMORYTYPE_HOST ? GB_CUDA_PINNED
+                                         : GB_CUDA_DEVICE;
     return 0;
 }

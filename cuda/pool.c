@@ -6,22 +6,27 @@
 #include "../alloc/heap.h"
 #include "../alloc/map.h"
 
-#define CANDIDATES 8   /* blocks of other streams that are asked about before a new one is made */
+#define CANDIDATES 8 /* blocks of other streams that are asked about before a new one is made */
 #define HUGE_SPAN ((int64_t)1 << 60)
 
 static int check(const gb_cuda_request *w, gb_cuda_error *e) {
-    if (w->kind < 0 || w->kind >= GB_CUDA_KINDS) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "kind is %d, not device, pinned or managed", w->kind);
+    if (w->kind < 0 || w->kind >= GB_CUDA_KINDS)
+        return gb_cu_fail(e, GB_CUDA_ARGUMENT, "kind is %d, not device, pinned or managed",
+                          w->kind);
     if (w->span < 0 || w->boundary < 1 || w->offset < 0 || w->offset >= w->boundary)
-        return gb_cu_fail(e, GB_CUDA_ARGUMENT, "span %lld, boundary %lld and offset %lld do not go together", (long long)w->span,
-                          (long long)w->boundary, (long long)w->offset);
+        return gb_cu_fail(e, GB_CUDA_ARGUMENT,
+                          "span %lld, boundary %lld and offset %lld do not go together",
+                          (long long)w->span, (long long)w->boundary, (long long)w->offset);
     if (w->span > HUGE_SPAN || w->boundary > HUGE_SPAN)
-        return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "%lld bytes are more than any memory has", (long long)(w->span > HUGE_SPAN ? w->span : w->boundary));
+        return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "%lld bytes are more than any memory has",
+                          (long long)(w->span > HUGE_SPAN ? w->span : w->boundary));
     return 0;
 }
 
 static int64_t reserve(const gb_cuda_request *w) {
     int simple = w->boundary <= GB_CU_ALIGN && (w->boundary & (w->boundary - 1)) == 0;
-    int64_t need = w->span + (simple ? w->offset : w->boundary - 1) + (gb_debugging ? GB_CU_GUARD : 0);
+    int64_t need =
+        w->span + (simple ? w->offset : w->boundary - 1) + (gb_debugging ? GB_CU_GUARD : 0);
     return gb_cu_round(need > 0 ? need : 1);
 }
 
@@ -35,9 +40,12 @@ static uint64_t aligned(const gb_cuda_request *w, uint64_t base) {
 static int at_once(gb_cu_record *r, gb_cu_key key, int kind) {
     if ((r->key != key || key == GB_CU_UNKNOWN) && r->key != GB_CU_NOBODY) return 0;
     if (kind == GB_CUDA_PINNED) return !r->in_flight;
-    if (kind == GB_CUDA_MANAGED && r->key != GB_CU_NOBODY) return 0;   /* the host writes without asking a stream */
+    if (kind == GB_CUDA_MANAGED && r->key != GB_CU_NOBODY)
+        return 0; /* the host writes without asking a stream */
     for (gb_cuda_event *event = r->in_flight; event; event = event->next)
-        if (event->key != key || event->on.device != r->block.device || key == GB_CU_UNKNOWN || kind == GB_CUDA_MANAGED) return 0;
+        if (event->key != key || event->on.device != r->block.device || key == GB_CU_UNKNOWN ||
+            kind == GB_CUDA_MANAGED)
+            return 0;
     return 1;
 }
 
@@ -46,7 +54,8 @@ static int at_once(gb_cu_record *r, gb_cu_key key, int kind) {
 static int ask_device(gb_cu_record *r, gb_cu_device *d, int device) {
     if (gb_cu_epoch(device) > r->epoch) return 0;
     int known = r->key == GB_CU_LEGACY || gb_cu_is_ours(device, r->key);
-    gb_cuda_event *event = known ? gb_cu_record_event((gb_cuda_queue){device, r->stream}, NULL) : gb_cu_record_all(d, device);
+    gb_cuda_event *event = known ? gb_cu_record_event((gb_cuda_queue){device, r->stream}, NULL)
+                                 : gb_cu_record_all(d, device);
     if (!event) return -1;
     event->next = r->in_flight;
     r->in_flight = event;
@@ -98,11 +107,15 @@ static void put_back(gb_cu_pool *pool, gb_cu_record *r) {
 
 /* ---- take and release ---- */
 
-static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limit, gb_cuda_error *e) {
+static int over_limit(gb_cu_pool *pool, int64_t size, int64_t live, int64_t limit,
+                      gb_cuda_error *e) {
     char asked[32], held[32], allowed[32], where[48] = "of pinned memory";
-    if (pool->kind != GB_CUDA_PINNED) snprintf(where, sizeof where, "%son GPU %d", pool->kind == GB_CUDA_MANAGED ? "of managed memory " : "", pool->device);
-    return gb_cu_fail(e, GB_CUDA_OVER_LIMIT, "%s would exceed the limit: %s are in use and %s are allowed %s", gb_cu_size(asked, size),
-                      gb_cu_size(held, live), gb_cu_size(allowed, limit), where);
+    if (pool->kind != GB_CUDA_PINNED)
+        snprintf(where, sizeof where, "%son GPU %d",
+                 pool->kind == GB_CUDA_MANAGED ? "of managed memory " : "", pool->device);
+    return gb_cu_fail(
+        e, GB_CUDA_OVER_LIMIT, "%s would exceed the limit: %s are in use and %s are allowed %s",
+        gb_cu_size(asked, size), gb_cu_size(held, live), gb_cu_size(allowed, limit), where);
 }
 
 static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
@@ -112,16 +125,20 @@ static void undo(gb_cu_pool *pool, gb_cu_record *r, int64_t size) {
     pthread_mutex_unlock(pool->lock);
 }
 
-int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block, gb_cuda_error *e) {
+int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **block,
+                gb_cuda_error *e) {
     *block = NULL;
     if (gb_cu_in_child) return gb_cu_after_fork(e);
     gb_cu_pool *pool = NULL;
     if (check(request, e)) return -1;
     int count;
     if (__builtin_expect(!gb_cuda_started(), 0) && gb_cuda_count(&count, e)) return -1;
-    if (!(pool = gb_cu_pool_of(request->kind, request->device))) return gb_cu_no_device(request->device, e);
+    if (!(pool = gb_cu_pool_of(request->kind, request->device)))
+        return gb_cu_no_device(request->device, e);
     int64_t size = reserve(request);
-    gb_cu_key key = any_stream ? GB_CU_UNKNOWN : request->kind == GB_CUDA_PINNED ? GB_CU_LEGACY : gb_cu_key_of(request->stream);
+    gb_cu_key key = any_stream                        ? GB_CU_UNKNOWN
+                    : request->kind == GB_CUDA_PINNED ? GB_CU_LEGACY
+                                                      : gb_cu_key_of(request->stream);
 
     pthread_mutex_lock(pool->lock);
     int64_t live = pool->stats.live_bytes + pool->asked_bytes, limit = pool->stats.limit;
@@ -148,7 +165,8 @@ int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **
     r->shares = 1;
     r->live = GB_HEAP_LIVE;
     if ((__builtin_expect(gb_debugging, 0) && gb_cu_debug_taken(r, e)) ||
-        (gb_cu_live_add(r) && gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
+        (gb_cu_live_add(r) &&
+         gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for the table of blocks"))) {
         undo(pool, r, size);
         return -1;
     }
@@ -156,13 +174,17 @@ int gb_cu_alloc(const gb_cuda_request *request, int any_stream, gb_cuda_block **
     return 0;
 }
 
-int gb_cuda_alloc(const gb_cuda_request *request, gb_cuda_block **block, gb_cuda_error *e) { return gb_cu_alloc(request, 0, block, e); }
+int gb_cuda_alloc(const gb_cuda_request *request, gb_cuda_block **block, gb_cuda_error *e) {
+    return gb_cu_alloc(request, 0, block, e);
+}
 
-void gb_cuda_share(gb_cuda_block *block) { __atomic_add_fetch(&((gb_cu_record *)block)->shares, 1, __ATOMIC_RELAXED); }
+void gb_cuda_share(gb_cuda_block *block) {
+    __atomic_add_fetch(&((gb_cu_record *)block)->shares, 1, __ATOMIC_RELAXED);
+}
 
 void gb_cuda_release(gb_cuda_block *block) {
     gb_cu_record *r = (gb_cu_record *)block;
-    if (__builtin_expect(r->live != GB_HEAP_LIVE, 0)) abort();   /* freed twice, or not ours */
+    if (__builtin_expect(r->live != GB_HEAP_LIVE, 0)) abort(); /* freed twice, or not ours */
     if (__atomic_sub_fetch(&r->shares, 1, __ATOMIC_ACQ_REL) > 0 || gb_cu_in_child) return;
     gb_cu_pool *pool = r->slab->pool;
     gb_cu_live_remove(r);

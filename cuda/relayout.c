@@ -1,11 +1,14 @@
-/* relayout.c: any strides to any strides within a device, by a kernel. An element is an axis of bytes at first; axes that
- * continue each other on both sides merge, and what then is the fastest axis is moved in the largest words that divide everything. */
+/* relayout.c: any strides to any strides within a device, by a kernel. An element is an axis of
+ * bytes at first; axes that continue each other on both sides merge, and what then is the fastest
+ * axis is moved in the largest words that divide everything. */
 #include "launch.h"
 #include "moves.h"
 
 int gb_cu_pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e) {
     for (int i = 0; i < p->ndim; i++)
-        if (p->axis[i].dst == 0) return gb_cu_fail(e, GB_CUDA_ARGUMENT, "the destination's elements overlap: stride 0 along index %d", i);
+        if (p->axis[i].dst == 0)
+            return gb_cu_fail(e, GB_CUDA_ARGUMENT,
+                              "the destination's elements overlap: stride 0 along index %d", i);
     p->axis[p->ndim++] = (gb_copy_axis){itemsize, 1, 1};
     p->ndim = gb_copy_axis_merge(p->axis, p->ndim);
     return 0;
@@ -28,7 +31,12 @@ int gb_cu_job_of(gb_kernel_job *j, const gb_cu_pair *p, int outer, uint64_t a, u
 }
 
 static void swap(gb_kernel_job *j, int a, int b) {
-#define SWAP(array) { long long t = j->array[a]; j->array[a] = j->array[b]; j->array[b] = t; }
+#define SWAP(array)                \
+    {                              \
+        long long t = j->array[a]; \
+        j->array[a] = j->array[b]; \
+        j->array[b] = t;           \
+    }
     SWAP(shape) SWAP(dst_strides) SWAP(src_strides)
 }
 
@@ -36,10 +44,13 @@ static void swap(gb_kernel_job *j, int a, int b) {
 static int in_tiles(gb_kernel_job *j) {
     int fastest = 0;
     for (int a = 1; a < j->ndim; a++)
-        if (j->src_strides[a] && (!j->src_strides[fastest] || llabs(j->src_strides[a]) < llabs(j->src_strides[fastest]))) fastest = a;
+        if (j->src_strides[a] &&
+            (!j->src_strides[fastest] || llabs(j->src_strides[a]) < llabs(j->src_strides[fastest])))
+            fastest = a;
     if (fastest == 0 || j->shape[0] < 16 || j->shape[fastest] < 16 || !j->src_strides[0]) return 0;
     swap(j, 1, fastest);
-    int64_t tiles = ((j->shape[0] + GB_TILE - 1) / GB_TILE) * ((j->shape[1] + GB_TILE - 1) / GB_TILE);
+    int64_t tiles =
+        ((j->shape[0] + GB_TILE - 1) / GB_TILE) * ((j->shape[1] + GB_TILE - 1) / GB_TILE);
     for (int a = 2; a < j->ndim; a++)
         if (__builtin_mul_overflow(tiles, j->shape[a], &tiles)) return 0;
     if (tiles > INT32_MAX) return 0;
@@ -48,7 +59,8 @@ static int in_tiles(gb_kernel_job *j) {
 }
 
 /* The axes from `outer` on. */
-static int carry(const gb_cu_pair *p, int outer, uint64_t a, uint64_t b, gb_cuda_queue on, gb_cuda_error *e) {
+static int carry(const gb_cu_pair *p, int outer, uint64_t a, uint64_t b, gb_cuda_queue on,
+                 gb_cuda_error *e) {
     gb_kernel_job job;
     if (p->ndim - outer == 1) return gb_cuda_copy(GB_CUDA_WITHIN, a, b, p->axis[outer].n, on, e);
     gb_cu_device *d = gb_cu_enter(on.device, e);
@@ -59,7 +71,8 @@ static int carry(const gb_cu_pair *p, int outer, uint64_t a, uint64_t b, gb_cuda
     return gb_cu_left(bad);
 }
 
-int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize, gb_cuda_queue on, gb_cuda_error *e) {
+int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize,
+                        gb_cuda_queue on, gb_cuda_error *e) {
     gb_cu_pair q = *p;
     int64_t index[GB_COPY_DIMS + 1] = {0};
     if (p->size == 0) return 0;

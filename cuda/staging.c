@@ -1,17 +1,22 @@
-/* staging.c: between host and GPU: directly where the driver can, else in chunks through pinned memory: while one chunk is
- * on the bus, the next is laid out. */
+/* staging.c: between host and GPU: directly where the driver can, else in chunks through pinned
+ * memory: while one chunk is on the bus, the next is laid out. */
 #include "staging.h"
 #include "blocks.h"
 #include "moves.h"
 
-#define SMALL ((int64_t)1 << 20)   /* the driver's own staging of pageable memory is good enough */
+#define SMALL ((int64_t)1 << 20) /* the driver's own staging of pageable memory is good enough */
 #define CHUNK_MIN ((int64_t)256 << 10)
 #define CHUNK_MAX ((int64_t)8 << 20)
 #define RING 3
-#define SLICE (20 * 1000 * 1000ll)   /* ns between two calls of yield */
+#define SLICE (20 * 1000 * 1000ll) /* ns between two calls of yield */
 
-int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data, gb_cuda_error *e) {
-    gb_cuda_request request = {.kind = kind, .device = on.device, .span = bytes, .boundary = GB_CU_ALIGN, .stream = on.stream};
+int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data,
+                    gb_cuda_error *e) {
+    gb_cuda_request request = {.kind = kind,
+                               .device = on.device,
+                               .span = bytes,
+                               .boundary = GB_CU_ALIGN,
+                               .stream = on.stream};
     if (gb_cuda_alloc(&request, &job->blocks[job->n_blocks], e)) return -1;
     *data = job->blocks[job->n_blocks]->data;
     job->used_on[job->n_blocks++] = on;
@@ -20,7 +25,9 @@ int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on,
 
 /* ---- what the caller does ---- */
 
-static int stopped(int rc, gb_cuda_error *e) { return rc < 0 ? gb_cu_fail(e, GB_CUDA_STOPPED, "the caller has ended the copy") : 0; }
+static int stopped(int rc, gb_cuda_error *e) {
+    return rc < 0 ? gb_cu_fail(e, GB_CUDA_STOPPED, "the caller has ended the copy") : 0;
+}
 
 static int progress(const gb_cuda_job *job, double done, gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
@@ -35,19 +42,22 @@ static int wait_for(const gb_cuda_job *job, gb_cuda_event *event, gb_cuda_error 
     }
 }
 
-static int lay_out(const gb_cuda_job *job, const gb_copy_view *dst, const gb_copy_view *src, gb_cuda_error *e) {
+static int lay_out(const gb_cuda_job *job, const gb_copy_view *dst, const gb_copy_view *src,
+                   gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
     if (c) return stopped(c->lay_out(c->self, dst, src), e);
     int code = gb_copy_serial(dst, src);
-    return code == GB_COPY_OK ? 0 : gb_cu_fail(e, GB_CUDA_ARGUMENT, "these elements cannot be converted (%d)", code);
+    return code == GB_COPY_OK
+               ? 0
+               : gb_cu_fail(e, GB_CUDA_ARGUMENT, "these elements cannot be converted (%d)", code);
 }
 
 /* ---- one chunk ---- */
 
 typedef struct slot {
     char *data;
-    gb_cuda_event *event;       /* the move that reads or writes the slot */
-    gb_cu_pair packed;          /* what is in it: a the slot, b the host's side */
+    gb_cuda_event *event; /* the move that reads or writes the slot */
+    gb_cu_pair packed;    /* what is in it: a the slot, b the host's side */
     char *host;
 } slot;
 
@@ -65,9 +75,11 @@ static int64_t chunk_bytes(int64_t bytes) {
 static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, gb_cuda_error *e) {
     int64_t shape[GB_COPY_DIMS + 1], in_slot[GB_COPY_DIMS + 1], outside[GB_COPY_DIMS + 1];
     gb_cu_pair_lists(&at->packed, shape, in_slot, outside);
-    gb_copy_view staging = {at->data, s->device_item, s->device_type, at->packed.ndim, shape, in_slot};
+    gb_copy_view staging = {at->data,        s->device_item, s->device_type,
+                            at->packed.ndim, shape,          in_slot};
     gb_copy_view host = {at->host, s->host_item, s->host_type, at->packed.ndim, shape, outside};
-    return s->direction == GB_CUDA_UPLOAD ? lay_out(job, &staging, &host, e) : lay_out(job, &host, &staging, e);
+    return s->direction == GB_CUDA_UPLOAD ? lay_out(job, &staging, &host, e)
+                                          : lay_out(job, &host, &staging, e);
 }
 
 /* The slot may be used again. */
@@ -79,9 +91,12 @@ static int finish_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, 
     return bad ? -1 : s->direction == GB_CUDA_DOWNLOAD ? lay_out_slot(job, s, at, e) : 0;
 }
 
-/* Axes from `level` on, of the level itself `n`. device and host are where its first element lies. */
-static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int level, int64_t n, uint64_t device, char *host, gb_cuda_error *e) {
-    int64_t shape[GB_COPY_DIMS + 1], far[GB_COPY_DIMS + 1], near[GB_COPY_DIMS + 1], item = s->device_item, step = item;
+/* Axes from `level` on, of the level itself `n`. device and host are where its first element lies.
+ */
+static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int level, int64_t n,
+                 uint64_t device, char *host, gb_cuda_error *e) {
+    int64_t shape[GB_COPY_DIMS + 1], far[GB_COPY_DIMS + 1], near[GB_COPY_DIMS + 1],
+        item = s->device_item, step = item;
     int axes = s->pair->ndim - level;
     if (finish_slot(job, s, at, e)) return -1;
     for (int i = axes - 1; i >= 0; i--) {
@@ -97,12 +112,17 @@ static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int le
     gb_cu_pair bus;
     gb_cu_pair_make(&bus, axes, shape, far, near);
     if (s->direction == GB_CUDA_UPLOAD && lay_out_slot(job, s, at, e)) return -1;
-    return gb_cu_pair_move(&bus, s->direction, device, (uint64_t)(uintptr_t)at->data, item, s->on, e) || gb_cuda_record(s->on, &at->event, e) ? -1 : 0;
+    return gb_cu_pair_move(&bus, s->direction, device, (uint64_t)(uintptr_t)at->data, item, s->on,
+                           e) ||
+                   gb_cuda_record(s->on, &at->event, e)
+               ? -1
+               : 0;
 }
 
 /* ---- all of them ---- */
 
-static int chunks(const gb_cuda_job *job, const gb_cu_staged *s, ring *r, int level, int64_t rows, gb_cuda_error *e) {
+static int chunks(const gb_cuda_job *job, const gb_cu_staged *s, ring *r, int level, int64_t rows,
+                  gb_cuda_error *e) {
     const gb_cu_pair *p = s->pair;
     int64_t index[GB_COPY_DIMS + 1] = {0}, total = p->size, seen = 0, below = 1;
     for (int i = level + 1; i < p->ndim; i++) below *= p->axis[i].n;
@@ -143,7 +163,7 @@ static int in_chunks(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) 
     for (int i = 0; i < r.count && !bad; i++)
         if (s->direction == GB_CUDA_DOWNLOAD) bad = finish_slot(job, s, &r.slots[i], e);
     for (int i = 0; i < r.count; i++) gb_cuda_release_event(r.slots[i].event);
-    job->host_free = 1;   /* the chunks are copies */
+    job->host_free = 1; /* the chunks are copies */
     return bad;
 }
 
@@ -151,8 +171,11 @@ int gb_cu_staged_copy(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e)
     const gb_cu_pair *p = s->pair;
     int same = s->device_type == s->host_type && s->device_item == s->host_item;
     if (p->size == 0) return 0;
-    if (!same || gb_cu_pair_calls(p, s->device_item) > GB_CU_DIRECT_CALLS || (!s->pinned && p->size * s->device_item > SMALL))
+    if (!same || gb_cu_pair_calls(p, s->device_item) > GB_CU_DIRECT_CALLS ||
+        (!s->pinned && p->size * s->device_item > SMALL))
         return in_chunks(job, s, e);
-    if (gb_cu_pair_move(p, s->direction, s->device, (uint64_t)(uintptr_t)s->host, s->device_item, s->on, e)) return -1;
+    if (gb_cu_pair_move(p, s->direction, s->device, (uint64_t)(uintptr_t)s->host, s->device_item,
+                        s->on, e))
+        return -1;
     return progress(job, 1.0, e);
 }

@@ -1,10 +1,15 @@
-/* stream.c: streams of our own, which live until they are destroyed, and what becomes of the blocks that were used on one. */
+/* stream.c: streams of our own, which live until they are destroyed, and what becomes of the blocks
+ * that were used on one. */
 #include "blocks.h"
 #include "fork.h"
 
-#define NON_BLOCKING 1   /* CU_STREAM_NON_BLOCKING */
+#define NON_BLOCKING 1 /* CU_STREAM_NON_BLOCKING */
 
-static struct own { struct own *next; gb_cu_key key; int device; } *own_streams;
+static struct own {
+    struct own *next;
+    gb_cu_key key;
+    int device;
+} *own_streams;
 
 int gb_cuda_create_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e) {
     struct own *own = malloc(sizeof *own);
@@ -33,7 +38,8 @@ int gb_cu_is_ours(int device, gb_cu_key key) {
     return s != NULL;
 }
 
-/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. With the context current. */
+/* A stream of ours ends: what was freed on it, and what will be, waits for an event instead. With
+ * the context current. */
 static void detach(gb_cu_record *r, gb_cuda_stream stream) {
     gb_cuda_event *event = gb_cu_record_event((gb_cuda_queue){r->block.device, stream}, NULL);
     r->key = event ? GB_CU_NOBODY : GB_CU_UNKNOWN;

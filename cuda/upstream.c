@@ -1,10 +1,11 @@
 /* upstream.c: memory from the driver, and back to it. */
 #include "blocks.h"
 
-#define PORTABLE 1        /* CU_MEMHOSTALLOC_PORTABLE: pinned for every context */
-#define ATTACH_GLOBAL 1   /* CU_MEM_ATTACH_GLOBAL */
+#define PORTABLE 1      /* CU_MEMHOSTALLOC_PORTABLE: pinned for every context */
+#define ATTACH_GLOBAL 1 /* CU_MEM_ATTACH_GLOBAL */
 
-int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream, gb_cu_raw *raw, gb_cuda_error *e) {
+int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cuda_stream stream,
+                    gb_cu_raw *raw, gb_cuda_error *e) {
     CUdeviceptr address = 0;
     void *pinned = NULL;
     int bad;
@@ -19,8 +20,9 @@ int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cu
         break;
     default:
         raw->ordered = ordered && d->memory_pools;
-        bad = raw->ordered ? GB_CU(e, cuMemAllocAsync, &address, (size_t)bytes, (CUstream)(uintptr_t)stream)
-                           : GB_CU(e, cuMemAlloc_v2, &address, (size_t)bytes);
+        bad = raw->ordered
+                  ? GB_CU(e, cuMemAllocAsync, &address, (size_t)bytes, (CUstream)(uintptr_t)stream)
+                  : GB_CU(e, cuMemAlloc_v2, &address, (size_t)bytes);
     }
     raw->base = address;
     return bad;
@@ -31,5 +33,5 @@ int gb_cu_alloc_raw(gb_cu_device *d, int kind, int64_t bytes, int ordered, gb_cu
 void gb_cu_free_raw(int kind, gb_cu_raw raw) {
     if (kind == GB_CUDA_PINNED) gb_cu.cuMemFreeHost((void *)(uintptr_t)raw.base);
     else if (raw.ordered) gb_cu.cuMemFreeAsync(raw.base, NULL);
-    else gb_cu.cuMemFree_v2(raw.base);   /* waits for what the device is doing */
+    else gb_cu.cuMemFree_v2(raw.base); /* waits for what the device is doing */
 }

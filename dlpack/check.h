@@ -27,6 +27,8 @@ int64_t gb_dlpack_itemsize(DLDataType dtype, int padded);
 
 /* These read a tensor that passed. */
 static inline char *gb_dlpack_first(const DLTensor *t) {
-    return t->data ? (char *)((uintptr_t)t->data + t->byte_offset) : NULL;   /* an empty tensor may say any offset */
+    return t->data ? (char *)((uintptr_t)t->data + t->byte_offset)
+                   : NULL; /* an empty tensor may say any offset */
 }
-void gb_dlpack_byte_strides(const DLTensor *t, int64_t *strides); /* room for ndim; NULL strides are C order */
+void gb_dlpack_byte_strides(const DLTensor *t,
+                            int64_t *strides); /* room for ndim; NULL strides are C order */

@@ -2,7 +2,8 @@
 #include "datatypes.h"
 
 #define NAMED(name, code, bits) {name, {kDL##code, bits, 1}},
-const gb_dlpack_extended gb_dlpack_extended_types[GB_DLPACK_EXTENDED_TYPES] = {GB_DLPACK_EACH_EXTENDED(NAMED)};
+const gb_dlpack_extended gb_dlpack_extended_types[GB_DLPACK_EXTENDED_TYPES] = {
+    GB_DLPACK_EACH_EXTENDED(NAMED)};
 
 DLDataType gb_dlpack_type_of(int type) {
     switch (type) {

@@ -101,14 +101,19 @@ typedef struct DLManagedTensorVersioned {
 
 /* The exchange API: a static table behind type(x).__dlpack_c_exchange_api__, a
  * capsule "dlpack_exchange_api". All return 0, or -1 with an error set. */
-typedef int (*DLPackManagedTensorAllocator)(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_ctx,
-                                            void (*SetError)(void *error_ctx, const char *kind, const char *message));
-typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void *py_object, DLManagedTensorVersioned **out);
+typedef int (*DLPackManagedTensorAllocator)(DLTensor *prototype, DLManagedTensorVersioned **out,
+                                            void *error_ctx,
+                                            void (*SetError)(void *error_ctx, const char *kind,
+                                                             const char *message));
+typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void *py_object,
+                                                     DLManagedTensorVersioned **out);
 /* Borrowed: shape and strides must live in the object. */
 typedef int (*DLPackDLTensorFromPyObjectNoSync)(void *py_object, DLTensor *out);
-typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id, void **out_current_stream);
+typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
+                                       void **out_current_stream);
 /* Steals the tensor. */
-typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned *tensor, void **out_py_object);
+typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned *tensor,
+                                                   void **out_py_object);
 
 typedef struct DLPackExchangeAPIHeader {
     DLPackVersion version;

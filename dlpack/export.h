@@ -10,7 +10,7 @@
 
 /* What is exported; shape and strides are copied. */
 typedef struct gb_dlpack_desc {
-    void *data;             /* the first element */
+    void *data; /* the first element */
     const int64_t *shape;
     const int64_t *strides; /* items; NULL: C order */
     uint64_t flags;         /* DLPACK_FLAG_BITMASK_* */
@@ -24,5 +24,6 @@ typedef void (*gb_dlpack_release)(void *owner);
 /* Both return NULL with errno set, and then release has not been called: the caller
  * still owns the owner. release may be NULL. A read-only legacy tensor cannot be
  * said and is EINVAL. */
-DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);
+DLManagedTensorVersioned *gb_dlpack_versioned(const gb_dlpack_desc *d, void *owner,
+                                              gb_dlpack_release release);
 DLManagedTensor *gb_dlpack_legacy(const gb_dlpack_desc *d, void *owner, gb_dlpack_release release);

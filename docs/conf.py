@@ -43,7 +43,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True  # a cell may write files
 
-# Programs that the cells of a page call. Where one is missing, the page is built without being run, and says so.
+# Programs that the cells of a page call. Where one is missing, the page is built without being run,
+# and says so.
 PROGRAMS = {
     "tutorials/first_stencil": cxx_command(),
     "watch": cxx_command(),
@@ -52,7 +53,10 @@ PROGRAMS = {
 not_run = {page: program for page, program in PROGRAMS.items() if not shutil.which(program)}
 nb_execution_excludepatterns = [f"{page}.md" for page in not_run]
 for _page, _program in not_run.items():
-    print(f"docs: {_program} is missing, so docs/{_page}.md is not run and shows no output", file=sys.stderr)
+    print(
+        f"docs: {_program} is missing, so docs/{_page}.md is not run and shows no output",
+        file=sys.stderr,
+    )
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -63,31 +67,49 @@ autodoc_member_order = "groupwise"
 autodoc_typehints = "none"  # the sections of a docstring say it in words
 # interop describes itself without the libraries it serves; those of the tutorials are there.
 autodoc_mock_imports = [
-    name for name in ("cupy", "jax", "torch", "dace", "rmm", "mpi4py", "numba", "dask") if not find_spec(name)
+    name
+    for name in ("cupy", "jax", "torch", "dace", "rmm", "mpi4py", "numba", "dask")
+    if not find_spec(name)
 ]
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 
 
 def methods(module: str, described: set[str]) -> Iterator[str]:
-    """Of the classes of a module, the public methods of ours that have no entry, neither there nor at a base."""
+    """Of the classes of a module, the public methods of ours that have no entry, neither there nor
+    at a base.
+    """
     names = vars(import_module(module))
     for cls in (names[name] for name in names["__all__"] if isinstance(names[name], type)):
         for name in dir(cls):
             owner = next(base for base in cls.__mro__ if name in vars(base))
             method = callable(attribute := getattr(cls, name)) and not isinstance(attribute, type)
             ours = method and owner.__module__.startswith("gridbuf")
-            if ours and name[0] != "_" and not any(f"{module}.{base.__name__}.{name}" in described for base in cls.__mro__):
+            if (
+                ours
+                and name[0] != "_"
+                and not any(f"{module}.{base.__name__}.{name}" in described for base in cls.__mro__)
+            ):
                 yield f"{module}.{cls.__name__}.{name}"
 
 
 def every_public_name(app: Any, env: Any) -> None:
-    """A name of an `__all__` that the reference lacks, for want of a docstring or of an option, ends `make docs`."""
+    """A name of an `__all__` that the reference lacks, for want of a docstring or of an option,
+    ends `make docs`.
+    """
     python = env.get_domain("py")
     with mock(autodoc_mock_imports):
-        public = {f"{module}.{name}" for module in python.modules for name in import_module(module).__all__}
-        public |= {method for module in python.modules for method in methods(module, set(python.objects))}
-    for name in sorted(public - set(python.objects) - {"gridbuf.interop"}):  # a package of modules, with a page
+        public = {
+            f"{module}.{name}"
+            for module in python.modules
+            for name in import_module(module).__all__
+        }
+        public |= {
+            method for module in python.modules for method in methods(module, set(python.objects))
+        }
+    for name in sorted(
+        public - set(python.objects) - {"gridbuf.interop"}
+    ):  # a package of modules, with a page
         logging.getLogger(__name__).warning("docs/api lacks %s", name)
 
 
@@ -101,10 +123,15 @@ def no_empty_last_lines(app: Any, tree: nodes.document) -> None:
 
 
 def every_link(app: Any, failed: Any) -> None:
-    """A link within the site that leads to no file, or to no place in it, ends `make docs`; `make links` asks the others."""
+    """A link within the site that leads to no file, or to no place in it, ends `make docs`; `make
+    links` asks the others.
+    """
     if failed or app.builder.name != "html":
         return
-    pages = [Path(app.builder.get_outfilename(name)).resolve() for name in (*app.env.found_docs, "genindex")]
+    pages = [
+        Path(app.builder.get_outfilename(name)).resolve()
+        for name in (*app.env.found_docs, "genindex")
+    ]
     texts = {path: path.read_text() for path in pages}
     places = {path: set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
     for page, text in texts.items():
@@ -112,7 +139,9 @@ def every_link(app: Any, failed: Any) -> None:
             address, _, place = unquote(link).partition("#")
             to = (page.parent / address.partition("?")[0]).resolve() if address else page
             outside = re.match(r"\w+:|//", link)
-            if not outside and (not to.exists() or (place and place not in places.get(to, {place}))):
+            if not outside and (
+                not to.exists() or (place and place not in places.get(to, {place}))
+            ):
                 raise ExtensionError(f"{page.name}: {link} leads nowhere")
 
 
@@ -121,7 +150,10 @@ def say_what_was_not_run(app: Any, page: str, source: list[str]) -> None:
     if page in not_run:
         title = re.search(r"^# .*\n", source[0], re.MULTILINE)
         at = title.end() if title else 0
-        note = f"\n```{{note}}\nBuilt on a machine without {not_run[page]}: the cells of this page were not run.\n```\n"
+        note = (
+            f"\n```{{note}}\nBuilt on a machine without {not_run[page]}: the cells of this page"
+            " were not run.\n```\n"
+        )
         source[0] = source[0][:at] + note + source[0][at:]
 
 

@@ -7,12 +7,14 @@ static void put_parts(gb_exact_block *b, const gb_exact_parts *parts, int n) {
     for (int i = 0; i < n; i++) gb_exact_add(&b->sum, parts->part[i], b->job->negative);
 }
 
-/* Level by level, until nothing is left of any number: twice for most blocks, and never more than thirty times. */
+/* Level by level, until nothing is left of any number: twice for most blocks, and never more than
+ * thirty times. */
 static void sum_floats(gb_exact_block *b, const double *x, int64_t n, int coarse) {
     double left[GB_EXACT_BLOCK];
     gb_exact_parts parts;
     for (;; coarse = 0) {
-        int levels = coarse ? 1 : 2, made = (coarse ? b->kernels->sum_coarse : b->kernels->sum)(x, n, &parts);
+        int levels = coarse ? 1 : 2,
+            made = (coarse ? b->kernels->sum_coarse : b->kernels->sum)(x, n, &parts);
         if (made == GB_EXACT_NOT) break;
         put_parts(b, &parts, levels);
         if (made == GB_EXACT_ALL) return;
@@ -46,7 +48,8 @@ static void sum_integers(gb_exact_block *b, const uint64_t *x, int64_t n) {
         x = other;
     }
     b->kernels->sum_integers(x, n, &high, &low);
-    unsigned __int128 all = ((unsigned __int128)high << 32) + low, excess = (unsigned __int128)turned * (uint64_t)n;
+    unsigned __int128 all = ((unsigned __int128)high << 32) + low,
+                      excess = (unsigned __int128)turned * (uint64_t)n;
     int minus = all < excess;
     unsigned __int128 size = minus ? excess - all : all - excess;
     gb_exact_add_integer(&b->sum, (uint64_t)(size >> 64), (uint64_t)size, minus ^ b->job->negative);
@@ -56,8 +59,10 @@ static void multiply_integers(gb_exact_block *b, const uint64_t *x, const uint64
     int signed_x = b->job->a.type != GB_U64, signed_y = b->job->b.type != GB_U64;
     for (int64_t i = 0; i < n; i++) {
         int minus_x = signed_x && (int64_t)x[i] < 0, minus_y = signed_y && (int64_t)y[i] < 0;
-        unsigned __int128 p = (unsigned __int128)(minus_x ? -x[i] : x[i]) * (minus_y ? -y[i] : y[i]);
-        gb_exact_add_integer(&b->sum, (uint64_t)(p >> 64), (uint64_t)p, minus_x ^ minus_y ^ b->job->negative);
+        unsigned __int128 p =
+            (unsigned __int128)(minus_x ? -x[i] : x[i]) * (minus_y ? -y[i] : y[i]);
+        gb_exact_add_integer(&b->sum, (uint64_t)(p >> 64), (uint64_t)p,
+                             minus_x ^ minus_y ^ b->job->negative);
     }
 }
 
@@ -71,7 +76,8 @@ void gb_exact_sum_block(gb_exact_block *b, const double *x, const double *y, int
 
 void gb_exact_flush(gb_exact_block *b) {
     if (b->n == 0) return;
-    int64_t n = b->n, padded = b->job->integers ? n : (n + GB_EXACT_STEP - 1) / GB_EXACT_STEP * GB_EXACT_STEP;
+    int64_t n = b->n,
+            padded = b->job->integers ? n : (n + GB_EXACT_STEP - 1) / GB_EXACT_STEP * GB_EXACT_STEP;
     for (; n < padded; n++) b->x[n] = b->y[n] = 0;
     gb_exact_sum_block(b, b->x, b->job->b.data ? b->y : NULL, n);
     b->n = 0;

@@ -10,11 +10,12 @@
 #include <immintrin.h>
 #endif
 
-#define PIECE (32 << 10)   /* elements */
+#define PIECE (32 << 10) /* elements */
 
 /* ---- how floating point is set ---- */
 
-/* Some libraries make the processor take subnormal numbers for 0; and rounding is to nearest here. */
+/* Some libraries make the processor take subnormal numbers for 0; and rounding is to nearest here.
+ */
 static uint64_t set_plain(void) {
 #if defined(__x86_64__)
     unsigned before = _mm_getcsr();
@@ -44,13 +45,16 @@ static void set_back(uint64_t before) {
 
 static int read_side(gb_exact_side *side, const gb_copy_view *view) {
     *side = (gb_exact_side){view->data, view->itemsize, view->type};
-    if (view->type <= GB_RAW || view->type >= GB_LONGDOUBLE || view->itemsize > 8 || gb_type_size(view->type) != view->itemsize) return GB_COPY_NO_CAST;
+    if (view->type <= GB_RAW || view->type >= GB_LONGDOUBLE || view->itemsize > 8 ||
+        gb_type_size(view->type) != view->itemsize)
+        return GB_COPY_NO_CAST;
     return GB_COPY_OK;
 }
 
 static int is_float(int type) { return type == GB_F16 || type == GB_F32 || type == GB_F64; }
 
-int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, const gb_copy_view *b, int negative) {
+int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, const gb_copy_view *b,
+                  int negative) {
     *job = (gb_exact_job){.total = total, .negative = negative, .elements = 1};
     int rc = read_side(&job->a, a);
     if (rc == GB_COPY_OK && b) rc = read_side(&job->b, b);
@@ -60,12 +64,13 @@ int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, con
     if (b && job->integers == is_float(b->type)) return GB_COPY_NO_CAST;
     for (int i = 0; i < a->ndim; i++) {
         if (a->shape[i] < 0 || (b && b->shape[i] != a->shape[i])) return GB_COPY_BAD_VIEW;
-        if (__builtin_mul_overflow(job->elements, a->shape[i], &job->elements)) return GB_COPY_BAD_VIEW;
+        if (__builtin_mul_overflow(job->elements, a->shape[i], &job->elements))
+            return GB_COPY_BAD_VIEW;
     }
     for (int i = 0; i < a->ndim && job->elements; i++) {
         gb_copy_axis x = {a->shape[i], a->strides[i], b ? b->strides[i] : a->strides[i]};
         if (x.n == 1) continue;
-        if (x.dst < 0) {   /* from the other end */
+        if (x.dst < 0) { /* from the other end */
             job->a.data += (x.n - 1) * x.dst;
             if (b) job->b.data += (x.n - 1) * x.src;
             x.dst = -x.dst, x.src = -x.src;
@@ -81,7 +86,8 @@ int gb_exact_plan(gb_exact_job *job, gb_exact *total, const gb_copy_view *a, con
 /* ---- walking ---- */
 
 /* n elements as doubles or as integers of 64 bits. */
-static void fetch(double *out, const gb_exact_side *side, const char *src, int64_t step, int64_t n, int integers) {
+static void fetch(double *out, const gb_exact_side *side, const char *src, int64_t step, int64_t n,
+                  int integers) {
     char gathered[GB_EXACT_BLOCK * 8];
     int to = integers ? (side->type == GB_U64 ? GB_U64 : GB_I64) : GB_F64;
     if (side->type == to) {
@@ -97,7 +103,8 @@ static void fetch(double *out, const gb_exact_side *side, const char *src, int64
 }
 
 /* A run along the last axis; long ones of doubles are summed where they lie. */
-static void take_run(gb_exact_block *b, const char *x, const char *y, int64_t step_x, int64_t step_y, int64_t n) {
+static void take_run(gb_exact_block *b, const char *x, const char *y, int64_t step_x,
+                     int64_t step_y, int64_t n) {
     const gb_exact_job *job = b->job;
     int wide = !job->integers ? GB_F64 : job->a.type == GB_U64 ? GB_U64 : GB_I64;
     int in_place = job->a.type == wide && step_x == 8 && (uintptr_t)x % 8 == 0;
@@ -106,7 +113,8 @@ static void take_run(gb_exact_block *b, const char *x, const char *y, int64_t st
         int64_t m = GB_EXACT_BLOCK - b->n < n ? GB_EXACT_BLOCK - b->n : n;
         if (in_place && n >= GB_EXACT_BLOCK / 4) {
             m = (n < GB_EXACT_BLOCK ? n : GB_EXACT_BLOCK) / GB_EXACT_STEP * GB_EXACT_STEP;
-            gb_exact_sum_block(b, (const double *)(const void *)x, (const double *)(const void *)y, m);
+            gb_exact_sum_block(b, (const double *)(const void *)x, (const double *)(const void *)y,
+                               m);
         } else {
             fetch(b->x + b->n, &job->a, x, step_x, m, job->integers);
             if (y) fetch(b->y + b->n, &job->b, y, step_y, m, job->integers);
@@ -166,7 +174,8 @@ void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
     take_pieces(&b, first * PIECE, stop);
     gb_exact_carry(&b.sum);
     set_back(before);
-    while (__atomic_exchange_n(&job->lock, 1, __ATOMIC_ACQUIRE)) sched_yield();   /* held for 0.1 us */
+    while (__atomic_exchange_n(&job->lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield(); /* held for 0.1 us */
     gb_exact_merge(job->total, &b.sum);
     __atomic_store_n(&job->lock, 0, __ATOMIC_RELEASE);
 }
@@ -174,6 +183,11 @@ void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
 static void run_pieces(void *job, int64_t first, int64_t end) { gb_exact_run(job, first, end); }
 
 gb_work gb_exact_work(gb_exact_job *job) {
-    int threads = gb_work_threads(job->elements, 128 << 10);   /* one sums some 50 000 numbers while another thread wakes */
-    return (gb_work){.run = run_pieces, .of = job, .pieces = job->pieces, .batch = job->pieces > 64 ? 4 : 1, .threads = threads};
+    int threads = gb_work_threads(
+        job->elements, 128 << 10); /* one sums some 50 000 numbers while another thread wakes */
+    return (gb_work){.run = run_pieces,
+                     .of = job,
+                     .pieces = job->pieces,
+                     .batch = job->pieces > 64 ? 4 : 1,
+                     .threads = threads};
 }

@@ -1,9 +1,10 @@
-/* kernels_body.h: the kernels, written once; a kernels_*.c includes this with GB_VECTOR (bytes of a vector), MAX(a, b) and
- * FMA(a, b, c) of vectors and GB_KERNELS defined.
+/* kernels_body.h: the kernels, written once; a kernels_*.c includes this with GB_VECTOR (bytes of a
+ * vector), MAX(a, b) and FMA(a, b, c) of vectors and GB_KERNELS defined.
  *
- * A level: where |x| <= 2^(p-1), 1.5 * 2^p + x rounds x to a multiple u of 2^(p-52), and what is left of x is below that. Of
- * numbers below 2^m, 2^GB_EXACT_LOG multiples of u add up without an error if p = m + GB_EXACT_LOG. A second level does
- * the same to what the first has left, 42 bits further down.
+ * A level: where |x| <= 2^(p-1), 1.5 * 2^p + x rounds x to a multiple u of 2^(p-52), and what is
+ * left of x is below that. Of numbers below 2^m, 2^GB_EXACT_LOG multiples of u add up without an
+ * error if p = m + GB_EXACT_LOG. A second level does the same to what the first has left, 42 bits
+ * further down.
  */
 #include "kernels.h"
 
@@ -22,7 +23,7 @@ static inline vec load(const double *p) {
 #define MAGNITUDE (((uint64_t)1 << 63) - 1)
 static inline vec absolute(vec v) { return (vec)((bits)v & (int64_t)MAGNITUDE); }
 
-static inline double sum_of(vec v) {   /* without an error: see above */
+static inline double sum_of(vec v) { /* without an error: see above */
     double s = 0;
     for (int i = 0; i < LANES; i++) s += v[i];
     return s;
@@ -53,12 +54,12 @@ static inline double power(int n) {
 static inline int level_for(double top) {
     uint64_t x;
     memcpy(&x, &top, 8);
-    int m = (int)(x >> 52) - 1022;   /* top < 2^m */
+    int m = (int)(x >> 52) - 1022; /* top < 2^m */
     return (m < -1000 ? -1000 : m) + GB_EXACT_LOG;
 }
-#define DOWN (52 - GB_EXACT_LOG)   /* from a level to the next */
+#define DOWN (52 - GB_EXACT_LOG) /* from a level to the next */
 
-#define LARGEST 0x1p1000   /* sums of a block stay finite */
+#define LARGEST 0x1p1000 /* sums of a block stay finite */
 
 static inline double largest_in(const double *x, int64_t n) {
     vec a = {0}, b = {0}, c = {0}, d = {0};
@@ -72,15 +73,16 @@ static inline double largest_in(const double *x, int64_t n) {
 }
 
 /* Take a level off x. */
-#define LEVEL(sum, x, level)        \
-    do {                            \
-        vec u = (level) + (x);      \
-        u -= (level);               \
-        (x) -= u;                   \
-        (sum) += u;                 \
+#define LEVEL(sum, x, level)   \
+    do {                       \
+        vec u = (level) + (x); \
+        u -= (level);          \
+        (x) -= u;              \
+        (sum) += u;            \
     } while (0)
 
-static inline __attribute__((always_inline)) int sum_levels(const double *x, int64_t n, gb_exact_parts *parts, int levels) {
+static inline __attribute__((always_inline)) int sum_levels(const double *x, int64_t n,
+                                                            gb_exact_parts *parts, int levels) {
     double top = largest_in(x, n);
     if (!(top < LARGEST)) return GB_EXACT_NOT;
     int p = level_for(top);
@@ -103,8 +105,12 @@ static inline __attribute__((always_inline)) int sum_levels(const double *x, int
     return any(left & (int64_t)MAGNITUDE) ? GB_EXACT_REST : GB_EXACT_ALL;
 }
 
-static int sum(const double *x, int64_t n, gb_exact_parts *parts) { return sum_levels(x, n, parts, 2); }
-static int sum_coarse(const double *x, int64_t n, gb_exact_parts *parts) { return sum_levels(x, n, parts, 1); }
+static int sum(const double *x, int64_t n, gb_exact_parts *parts) {
+    return sum_levels(x, n, parts, 2);
+}
+static int sum_coarse(const double *x, int64_t n, gb_exact_parts *parts) {
+    return sum_levels(x, n, parts, 1);
+}
 
 static void rest(const double *x, int64_t n, const gb_exact_parts *parts, int levels, double *out) {
     vec zero = {0}, l0 = zero + parts->level[0], l1 = zero + parts->level[1], taken = zero;
@@ -118,17 +124,19 @@ static void rest(const double *x, int64_t n, const gb_exact_parts *parts, int le
 }
 
 #ifdef FMA
-/* A product is p = x y rounded, and what FMA says is missing: at most half a unit in p's last place, and a double unless
- * it lies below the smallest one, which products of SMALLEST and more rule out. */
+/* A product is p = x y rounded, and what FMA says is missing: at most half a unit in p's last
+ * place, and a double unless it lies below the smallest one, which products of SMALLEST and more
+ * rule out. */
 #define SMALLEST 0x1p-960
 
-/* Take off x what a level takes, and add it to that level: the sum stays below twice the level, so that the unit stays. Ties go by the
- * sum so far, which is why only who does not ask for the rest may do this. */
-#define ONTO(level, x)          \
-    do {                        \
+/* Take off x what a level takes, and add it to that level: the sum stays below twice the level, so
+ * that the unit stays. Ties go by the sum so far, which is why only who does not ask for the rest
+ * may do this. */
+#define ONTO(level, x)           \
+    do {                         \
         vec sum = (level) + (x); \
-        (x) -= sum - (level);   \
-        (level) = sum;          \
+        (x) -= sum - (level);    \
+        (level) = sum;           \
     } while (0)
 
 static int dot(const double *x, const double *y, int64_t n, gb_exact_parts *parts) {
@@ -154,7 +162,8 @@ static int dot(const double *x, const double *y, int64_t n, gb_exact_parts *part
         ONTO(t1, e);
         left |= (bits)v | (bits)e;
     }
-    parts->part[0] = sum_of(s0 - l0), parts->part[1] = sum_of(s1 - l1), parts->part[2] = sum_of(t0 - k0), parts->part[3] = sum_of(t1 - k1);
+    parts->part[0] = sum_of(s0 - l0), parts->part[1] = sum_of(s1 - l1),
+    parts->part[2] = sum_of(t0 - k0), parts->part[3] = sum_of(t1 - k1);
     if (parts->part[0] != parts->part[0]) return GB_EXACT_NOT;
     return any(left & (int64_t)MAGNITUDE) ? GB_EXACT_REST : GB_EXACT_ALL;
 }
@@ -166,7 +175,7 @@ static void split(const double *x, const double *y, int64_t n, double *product, 
         memcpy(error + i, &e, sizeof e);
     }
 }
-#else   /* without such an instruction integers are quicker */
+#else /* without such an instruction integers are quicker */
 #define dot NULL
 #define split NULL
 #endif

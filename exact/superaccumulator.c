@@ -1,5 +1,5 @@
-/* superaccumulator.c: single numbers into the wide integer (R. M. Neal, "Fast exact summation using small and large
- * superaccumulators", arXiv 1505.05571: the small one, widened for products). */
+/* superaccumulator.c: single numbers into the wide integer (R. M. Neal, "Fast exact summation using
+ * small and large superaccumulators", arXiv 1505.05571: the small one, widened for products). */
 #include "exact.h"
 
 #include <string.h>
@@ -56,7 +56,8 @@ void gb_exact_add_product(gb_exact *sum, double x, double y, int negative) {
     }
     uint64_t mx = integer_of(bits[0], &ex), my = integer_of(bits[1], &ey);
     wide product = (wide)mx * my;
-    int at = ex + ey - 2150 + GB_EXACT_BIAS, minus = (int)(bits[0] >> 63 ^ bits[1] >> 63) ^ !!negative;
+    int at = ex + ey - 2150 + GB_EXACT_BIAS,
+        minus = (int)(bits[0] >> 63 ^ bits[1] >> 63) ^ !!negative;
     put(sum, (wide)(uint64_t)product << at % 32, at, minus);
     put(sum, (wide)(uint64_t)(product >> 64) << at % 32, at + 64, minus);
 }

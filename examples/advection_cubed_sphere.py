@@ -1,13 +1,16 @@
 # ruff: noqa: F841 (gt4py reads what stencils assign)
-"""Advection on a cubed sphere: a cosine bell goes round the globe with the wind, on one process or on many, with the same bits.
+"""Advection on a cubed sphere: a cosine bell goes round the globe with the wind, on one process or
+on many, with the same bits.
 
     python examples/advection_cubed_sphere.py 24 --turns 0.25
     mpirun -n 6 python examples/advection_cubed_sphere.py 24 --turns 0.25
 
-Each level has a wind of its own: solid-body rotation about an axis that leans by 0, 45 and 90 degrees, so that bells cross edges and
-corners of the cube (Williamson et al. 1992, test 1). Finite volumes: fluxes through the faces of cells by van Leer's limited slopes, two
-steps of Heun's for one in time, in stencils of gt4py. gridbuf.distributed cuts the sphere, fills the halos across the cube's edges, gives
-faces that two tiles share one flux, so that nothing is lost between them, and adds up mass exactly.
+Each level has a wind of its own: solid-body rotation about an axis that leans by 0, 45 and 90
+degrees, so that bells cross edges and corners of the cube (Williamson et al. 1992, test 1). Finite
+volumes: fluxes through the faces of cells by van Leer's limited slopes, two steps of Heun's for one
+in time, in stencils of gt4py. gridbuf.distributed cuts the sphere, fills the halos across the
+cube's edges, gives faces that two tiles share one flux, so that nothing is lost between them, and
+adds up mass exactly.
 """
 
 import argparse
@@ -40,7 +43,9 @@ def slope(behind, ahead):
 
 
 def flux_i(q: Real, wind: Real, flux: Real):
-    """Face i lies between the cells i - 1 and i; what goes through it comes from the side that the wind comes from."""
+    """Face i lies between the cells i - 1 and i; what goes through it comes from the side that the
+    wind comes from.
+    """
     with computation(PARALLEL), interval(...):
         low = q[-1, 0, 0] + 0.5 * slope(q[-1, 0, 0] - q[-2, 0, 0], q - q[-1, 0, 0])
         high = q - 0.5 * slope(q - q[-1, 0, 0], q[1, 0, 0] - q)
@@ -90,8 +95,13 @@ def bell(where: np.ndarray, angle: float) -> np.ndarray:
     levels = []
     for lean in LEANS:
         axis = np.array([0.0, -np.sin(lean), np.cos(lean)])
-        start = X  # the centre of tile 0: it goes along the equator, over an edge's middle or over the pole
-        centre = start * np.cos(angle) + np.cross(axis, start) * np.sin(angle) + axis * (axis @ start) * (1 - np.cos(angle))
+        # the centre of tile 0: it goes along the equator, over an edge's middle or over the pole
+        start = X
+        centre = (
+            start * np.cos(angle)
+            + np.cross(axis, start) * np.sin(angle)
+            + axis * (axis @ start) * (1 - np.cos(angle))
+        )
         far = np.arccos(np.clip(np.tensordot(centre, where, 1), -1, 1))
         levels.append(np.where(far < RADIUS, 0.5 * (1 + np.cos(np.pi * far / RADIUS)), 0.0))
     return np.stack(levels, axis=-1)
@@ -109,7 +119,8 @@ class Model:
         if grid.rank:
             comm.Barrier()  # rank 0 compiles, and the others find what it has written
         self.flux_i, self.flux_j, self.advance, self.mean = (
-            gtscript.stencil(backend=backend, definition=each) for each in (flux_i, flux_j, advance, mean)
+            gtscript.stencil(backend=backend, definition=each)
+            for each in (flux_i, flux_j, advance, mean)
         )
         if comm is not None and not grid.rank:
             comm.Barrier()
@@ -131,7 +142,8 @@ class Model:
             self.area[b].domain[...] = areas(x, y)[:, :, None]
             for k, lean in enumerate(LEANS):
                 stream = -np.tensordot(np.array([0.0, -np.sin(lean), np.cos(lean)]), corners, 1)
-                # A face's flux is the difference of the stream function at its ends: what flows into a cell flows out of it.
+                # A face's flux is the difference of the stream function at its ends: what flows
+                # into a cell flows out of it.
                 self.wind_i[b].domain[:, :, k] = stream[:, :-1] - stream[:, 1:]
                 self.wind_j[b].domain[:, :, k] = stream[1:] - stream[:-1]
         self.set(self.q, 0.0)
@@ -147,7 +159,8 @@ class Model:
             ni, nj = block.shape
             self.flux_i(q[b], self.wind_i[b], self.through_i[b], domain=(ni + 1, nj, len(LEANS)))
             self.flux_j(q[b], self.wind_j[b], self.through_j[b], domain=(ni, nj + 1, len(LEANS)))
-        # Two tiles reckon the flux through an edge of the cube each by its own axes: rounding may differ. One of them has it.
+        # Two tiles reckon the flux through an edge of the cube each by its own axes: rounding may
+        # differ. One of them has it.
         self.grid.sync(gbd.vector(self.through_i, self.through_j))
         for b, block in enumerate(self.grid.blocks):
             fields = q[b], self.through_i[b], self.through_j[b], self.area[b], new[b]
@@ -160,15 +173,23 @@ class Model:
             self.mean(self.q[b], self.new[b], self.q[b], domain=(*block.shape, len(LEANS)))
 
     def totals(self, of: Any) -> tuple[float, ...]:
-        """The exact sums over the globe of a function of (q, exact solution, area), one for each level."""
+        """The exact sums over the globe of a function of (q, exact solution, area), one for each
+        level.
+        """
         for k, fields in enumerate(self.work):
             for b, f in enumerate(fields):
-                f.domain[...] = of(*(each[b].domain.numpy()[:, :, k] for each in (self.q, self.exact, self.area)))
+                f.domain[...] = of(
+                    *(each[b].domain.numpy()[:, :, k] for each in (self.q, self.exact, self.area))
+                )
         return self.grid.sum(*self.work)
 
 
-def run(n: int, steps: int, backend: str = "numpy", blocks: tuple[int, int] = (1, 1), comm: Any = None) -> dict[str, Any]:
-    """So many steps: mass before and after, the l2 error, and a checksum of the field, on every rank."""
+def run(
+    n: int, steps: int, backend: str = "numpy", blocks: tuple[int, int] = (1, 1), comm: Any = None
+) -> dict[str, Any]:
+    """So many steps: mass before and after, the l2 error, and a checksum of the field, on every
+    rank.
+    """
     model = Model(n, backend, blocks, comm)
     dt = 2 * np.pi / turn(n)
     before = model.totals(lambda q, exact, area: q * area)
@@ -186,17 +207,25 @@ def run(n: int, steps: int, backend: str = "numpy", blocks: tuple[int, int] = (1
 
 
 def turn(n: int) -> int:
-    """Steps once round the globe: cells in the middle of a tile are as long as 4 n are round it, those at its corners not half as long."""
+    """Steps once round the globe: cells in the middle of a tile are as long as 4 n are round it,
+    those at its corners not half as long.
+    """
     return 16 * n
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
-    parser.add_argument("n", type=int, nargs="?", default=24, help="cells along an edge of the cube (default 24)")
-    parser.add_argument("--turns", type=float, default=0.25, help="of the wind round the globe (default 0.25)")
+    parser.add_argument(
+        "n", type=int, nargs="?", default=24, help="cells along an edge of the cube (default 24)"
+    )
+    parser.add_argument(
+        "--turns", type=float, default=0.25, help="of the wind round the globe (default 0.25)"
+    )
     parser.add_argument("--steps", type=int, help="so many instead")
     parser.add_argument("--backend", default="numpy", help="of gt4py (default numpy)")
-    parser.add_argument("--blocks", type=int, nargs=2, default=(1, 1), help="of each tile (default 1 1)")
+    parser.add_argument(
+        "--blocks", type=int, nargs=2, default=(1, 1), help="of each tile (default 1 1)"
+    )
     arguments = parser.parse_args()
     try:
         from mpi4py import MPI
@@ -211,7 +240,9 @@ def main() -> None:
     if comm is None or comm.rank == 0:
         print(f"{steps} steps of {turn(n)} round the globe, 6 tiles of {n} x {n} cells")
         print(f"{'level':>5}{'mass':>22}{'its change':>12}{'l2 error':>10}")
-        for k, (before, after, error) in enumerate(zip(found["before"], found["after"], found["l2"], strict=True)):
+        for k, (before, after, error) in enumerate(
+            zip(found["before"], found["after"], found["l2"], strict=True)
+        ):
             print(f"{k:>5}{after:>22.16g}{(after - before) / before:>12.1e}{error:>10.4f}")
         print(f"checksum of the field: {found['checksum']:016x}")
 

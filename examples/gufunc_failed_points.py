@@ -2,8 +2,8 @@
 
     python examples/gufunc_failed_points.py [--output docs/failed_points.png]
 
-N = sqrt(g/theta * dtheta/dz) fails where the air is unstable. The field is the Met Office's potential temperature from
-iris-sample-data; matplotlib and netCDF4 are needed besides.
+N = sqrt(g/theta * dtheta/dz) fails where the air is unstable. The field is the Met Office's
+potential temperature from iris-sample-data; matplotlib and netCDF4 are needed besides.
 """
 
 import argparse
@@ -40,7 +40,9 @@ def draw(output: Path) -> None:
         raise SystemExit("every point is stable: there is nothing to draw")
     except gufunc.PartialSuccess as error:
         n, failed, message = error.results, error.failed, str(error)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=[1.15, 1, 0.8])
+    figure, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(12, 3.8), layout="constrained", width_ratios=[1.15, 1, 0.8]
+    )
     image = left.imshow(np.ma.array(n[LEVEL], mask=failed[LEVEL]), origin="lower", cmap="viridis")
     figure.colorbar(image, ax=left, label="N in 1/s")
     for axes in (left, middle):
@@ -58,5 +60,7 @@ def draw(output: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path(__file__).parent.parent / "docs" / "failed_points.png")
+    parser.add_argument(
+        "--output", type=Path, default=Path(__file__).parent.parent / "docs" / "failed_points.png"
+    )
     draw(parser.parse_args().output)

@@ -15,7 +15,9 @@ def main() -> None:
     orography = gs.storage(np.linspace(0.0, 1.0, 120).reshape(12, 10), axes="IJ")
     temperature += lapse
     temperature -= 6.5 * orography
-    print(f"lowest level: {np.min(temperature[:, :, 0]):.2f} to {np.max(temperature[:, :, 0]):.2f} K")
+    print(
+        f"lowest level: {np.min(temperature[:, :, 0]):.2f} to {np.max(temperature[:, :, 0]):.2f} K"
+    )
 
     # The domain is a view; a mean over it, by names.
     inner = temperature.domain

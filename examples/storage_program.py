@@ -1,6 +1,8 @@
-"""A program on storages: a tracer is carried by a wind and diffused, with IJ winds, a K diffusivity, xarray in and out, and checkpoints.
+"""A program on storages: a tracer is carried by a wind and diffused, with IJ winds, a K
+diffusivity, xarray in and out, and checkpoints.
 
-The stencils are gt4py's. `Model.step` is the same program on storages and on plain arrays: only the stencils are called otherwise.
+The stencils are gt4py's. `Model.step` is the same program on storages and on plain arrays: only the
+stencils are called otherwise.
 """
 
 import pickle
@@ -21,13 +23,21 @@ from gridbuf.interface import stencil_call
 AXES = {"lon": "I", "lat": "J", "level": "K"}  # what xarray calls the axes
 
 
-def advect(q: Field[float], u: Field[IJ, float], v: Field[IJ, float], out: Field[float], *, c: float) -> None:
-    """Upwind fluxes through the four sides of a cell; u is the wind at its low side in I, v in J."""
+def advect(
+    q: Field[float], u: Field[IJ, float], v: Field[IJ, float], out: Field[float], *, c: float
+) -> None:
+    """Upwind fluxes through the four sides of a cell; u is the wind at its low side in I, v
+    in J.
+    """
     with computation(PARALLEL), interval(...):
         west = (u if u > 0.0 else 0.0) * q[-1, 0, 0] + (u if u < 0.0 else 0.0) * q
-        east = (u[1, 0] if u[1, 0] > 0.0 else 0.0) * q + (u[1, 0] if u[1, 0] < 0.0 else 0.0) * q[1, 0, 0]
+        east = (u[1, 0] if u[1, 0] > 0.0 else 0.0) * q + (u[1, 0] if u[1, 0] < 0.0 else 0.0) * q[
+            1, 0, 0
+        ]
         south = (v if v > 0.0 else 0.0) * q[0, -1, 0] + (v if v < 0.0 else 0.0) * q
-        north = (v[0, 1] if v[0, 1] > 0.0 else 0.0) * q + (v[0, 1] if v[0, 1] < 0.0 else 0.0) * q[0, 1, 0]
+        north = (v[0, 1] if v[0, 1] > 0.0 else 0.0) * q + (v[0, 1] if v[0, 1] < 0.0 else 0.0) * q[
+            0, 1, 0
+        ]
         out = q - c * (east - west + north - south)  # noqa: F841
 
 
@@ -44,7 +54,9 @@ def periodic(q: Any) -> None:
 
 @dataclass
 class Model:
-    """The fields and the stencils: storages and stencils wrapped for them, or plain arrays and gt4py's own."""
+    """The fields and the stencils: storages and stencils wrapped for them, or plain arrays and
+    gt4py's own.
+    """
 
     q: Any
     u: Any
@@ -71,7 +83,9 @@ def read(array: xr.DataArray) -> Any:
 
 
 def on_storages(data: xr.Dataset, backend: str) -> Model:
-    """Fields from the data, in the layout of the backend and with a halo; winds and diffusivity have the axes that they need."""
+    """Fields from the data, in the layout of the backend and with a halo; winds and diffusivity
+    have the axes that they need.
+    """
     sizes = [data.sizes[name] + 2 * (name != "level") for name in AXES]
     q = gs.zeros(sizes, defaults=backend, halo=(1, 1, 0))
     q.domain = read(data["tracer"])  # by name, whatever the order of the dims
@@ -85,11 +99,18 @@ def on_storages(data: xr.Dataset, backend: str) -> Model:
 
 
 def on_arrays(model: Model, backend: str) -> Model:
-    """The same on plain arrays of the same memory layout: then origin and domain have to be said to each stencil."""
-    q, u, v, kappa, between = (each.copy().to_numpy() for each in (model.q, model.u, model.v, model.kappa, model.between))
+    """The same on plain arrays of the same memory layout: then origin and domain have to be said to
+    each stencil.
+    """
+    q, u, v, kappa, between = (
+        each.copy().to_numpy() for each in (model.q, model.u, model.v, model.kappa, model.between)
+    )
     origin = {"_all_": (1, 1, 0), "kappa": (0,)}
     where = {"origin": origin, "domain": model.q.domain.shape}
-    first, second = (lambda *fields, stencil=each, **numbers: stencil(*fields, **numbers, **where) for each in stencils(backend))
+    first, second = (
+        lambda *fields, stencil=each, **numbers: stencil(*fields, **numbers, **where)
+        for each in stencils(backend)
+    )
     return Model(q, u, v, kappa, first, second, between)
 
 
@@ -133,10 +154,16 @@ def main(backend: str = "numpy", folder: str = ".", steps: int = 20) -> xr.DataA
     after = np.sum(model.q.domain, axis="IJ")
     drift = float(np.max(np.abs(after / before - 1.0)))
     peak = np.max(model.q.domain, axis="IJ")
-    print(f"{steps} steps on {backend}: tracer kept to {drift:.1e}, peak {peak[0]:.3f} below, {peak[-1]:.3f} above")
+    print(
+        f"{steps} steps on {backend}: tracer kept to {drift:.1e}, peak {peak[0]:.3f} below,"
+        f" {peak[-1]:.3f} above"
+    )
 
     result = gbx.to_dataarray(model.q.domain, like=data["tracer"], axes=AXES, name="tracer")
-    print(f"as a DataArray: {dict(result.sizes)}, mean at the equator {float(result.sel(lat=0.0).mean()):.4f}")
+    print(
+        f"as a DataArray: {dict(result.sizes)}, mean at the equator"
+        f" {float(result.sel(lat=0.0).mean()):.4f}"
+    )
     return result
 
 

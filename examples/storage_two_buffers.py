@@ -1,4 +1,5 @@
-"""A class of your own with a buffer on the host and one on the GPU (the first example of GT4Py's "GT Storage Interface", corrected).
+"""A class of your own with a buffer on the host and one on the GPU (the first example of GT4Py's
+"GT Storage Interface", corrected).
 
 What was wrong there: `__init__` had no self, the GPU's entry was read from the host buffer, and
 the copies were left to do.
@@ -41,8 +42,16 @@ class SomeStorage:
 
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
-        np_interface = {**self._np_buffer.__array_interface__, "acquire": self._cp_to_np, "touch": self._touch_np}
-        cp_interface = {**self._cp_buffer.__cuda_array_interface__, "acquire": self._np_to_cp, "touch": self._touch_cp}
+        np_interface = {
+            **self._np_buffer.__array_interface__,
+            "acquire": self._cp_to_np,
+            "touch": self._touch_np,
+        }
+        cp_interface = {
+            **self._cp_buffer.__cuda_array_interface__,
+            "acquire": self._np_to_cp,
+            "touch": self._touch_cp,
+        }
         return {None: np_interface, "gpu": cp_interface}
 
 

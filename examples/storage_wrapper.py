@@ -1,4 +1,5 @@
-"""A wrapper that adds names of dimensions to what it wraps (the second example of GT4Py's "GT Storage Interface", corrected).
+"""A wrapper that adds names of dimensions to what it wraps (the second example of GT4Py's "GT
+Storage Interface", corrected).
 
 What was wrong there: `__init__` had no self, and the loop wrote to its own variable instead of
 to the interface.
@@ -21,7 +22,10 @@ class StorageWrapper:
 
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
-        return {device: {**entry, "dims": self._dims} for device, entry in self._storage.__gt_interface__.items()}
+        return {
+            device: {**entry, "dims": self._dims}
+            for device, entry in self._storage.__gt_interface__.items()
+        }
 
 
 def main() -> None:

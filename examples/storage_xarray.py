@@ -13,7 +13,9 @@ import gridbuf.interop.xarray  # noqa: F401
 from gridbuf.interface import stencil_call
 
 
-def copy_stencil(in_field: gtscript.Field[np.float64], out_field: gtscript.Field[np.float64]) -> None:
+def copy_stencil(
+    in_field: gtscript.Field[np.float64], out_field: gtscript.Field[np.float64]
+) -> None:
     with computation(PARALLEL), interval(...):
         out_field = in_field  # noqa: F841
 

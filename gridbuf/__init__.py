@@ -23,8 +23,8 @@ except ImportError:
     if find_spec("gridbuf._core") is not None:
         raise
     raise ImportError(
-        f"gridbuf: {__path__[0]} is a source tree whose extension is not built; run `pip install -e .` in it, "
-        "or import from another folder what is installed"
+        f"gridbuf: {__path__[0]} is a source tree whose extension is not built; run `pip install -e"
+        " .` in it, or import from another folder what is installed"
     ) from None
 
 from gridbuf import cuda, exact, gufunc, interface, interop, memory, storage
@@ -61,8 +61,11 @@ _field.install()
 _defaults.from_environment()
 
 __all__ = [
-    "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan", "as_cupy", "as_numpy", "backends", "check", "copy", "copy_async",
-    "copyto", "cuda", "default_backend", "empty", "empty_like", "exact", "fill", "from_array", "from_dlpack", "full", "full_like", "get_default_backend", "get_dims", "get_num_threads",
-    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan", "register_backend", "set_default_backend", "set_num_threads",
+    "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan",
+    "as_cupy", "as_numpy", "backends", "check", "copy", "copy_async",
+    "copyto", "cuda", "default_backend", "empty", "empty_like", "exact", "fill", "from_array",
+    "from_dlpack", "full", "full_like", "get_default_backend", "get_dims", "get_num_threads",
+    "get_origin", "gufunc", "interface", "interop", "memory", "ones", "ones_like", "plan",
+    "register_backend", "set_default_backend", "set_num_threads",
     "storage", "zeros", "zeros_like",
 ]  # fmt: skip

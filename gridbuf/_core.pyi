@@ -2,7 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, NoReturn, Self, TypeAlias, TypedDict, TypeVar, Unpack, final, overload
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Self,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    final,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -96,8 +108,8 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
     dtype : dtype_like, optional
         A sub-shape adds data dimensions at the end.
     backend : str, optional
-        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'. Default: where
-        there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.
+        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'.
+        Default: where there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.
     dimensions, dims : str or sequence of str, optional
         What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:
         'IJK' as far as it goes, then '0', '1', ...
@@ -106,8 +118,8 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
     halo : sequence of int or (low, high) pairs, optional
         Elements around the domain, for each index.
     layout : str, sequence of str or sequence of int, optional
-        The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank of each
-        index's stride, 0 = largest. Overrides the backend's.
+        The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank
+        of each index's stride, 0 = largest. Overrides the backend's.
     byte_alignment : int, optional
         The boundary in bytes, a power of two; 64 on the host, 256 on a device; raised to what the
         backend asks for.
@@ -181,7 +193,9 @@ def ones(shape: Shape, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> 
 @overload
 def ones(shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
 @overload
-def full(shape: Shape, fill_value: Any, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
+def full(
+    shape: Shape, fill_value: Any, dtype: _Float64 = "float64", **spec: Unpack[Spec]
+) -> NDArray[np.float64]:
     """A new array of one value with a backend's best layout.
 
     As `empty`.
@@ -199,10 +213,18 @@ def full(shape: Shape, fill_value: Any, dtype: _Float64 = "float64", **spec: Unp
     """
 
 @overload
-def full(shape: Shape, fill_value: Any, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]) -> NDArray[_T]: ...
+def full(
+    shape: Shape, fill_value: Any, dtype: type[_T] | np.dtype[_T], **spec: Unpack[Spec]
+) -> NDArray[_T]: ...
 @overload
 def full(shape: Shape, fill_value: Any, dtype: DTypeLike, **spec: Unpack[Spec]) -> NDArray[Any]: ...
-def plan(shape: Shape, dtype: DTypeLike = "float64", *, alignment: int | None = None, **spec: Unpack[Spec]) -> Plan:
+def plan(
+    shape: Shape,
+    dtype: DTypeLike = "float64",
+    *,
+    alignment: int | None = None,
+    **spec: Unpack[Spec],
+) -> Plan:
     """The answer to a request, without allocating: strides, padding, alignment and size.
 
     The parameters are those of `gridbuf.empty`. A device need not be there.
@@ -230,7 +252,9 @@ def plan(shape: Shape, dtype: DTypeLike = "float64", *, alignment: int | None = 
 def explain(dims: Any, figures: bytes, /) -> str: ...
 def unmet(
     data: Field, shape: Shape, dtype: DTypeLike, **spec: Unpack[Spec]
-) -> tuple[Literal["device", "memory", "order", "rows", "packed", "boundary"], Plan, int, int] | None: ...
+) -> (
+    tuple[Literal["device", "memory", "order", "rows", "packed", "boundary"], Plan, int, int] | None
+): ...
 def empty_elements(
     shape: Shape,
     dtype: DTypeLike = ...,
@@ -241,7 +265,11 @@ def empty_elements(
     **spec: Any,
 ) -> NDArray[Any]: ...
 def copyto(
-    dst: Any, src: Any, *, casting: _Casting | None = "same_kind", progress: Callable[[float], object] | None = None
+    dst: Any,
+    src: Any,
+    *,
+    casting: _Casting | None = "same_kind",
+    progress: Callable[[float], object] | None = None,
 ) -> None:
     """Copy values from one buffer into another, whatever the strides, on all cores when that pays.
 
@@ -251,8 +279,8 @@ def copyto(
         A Field, an ndarray or anything with writable host memory. Indices are matched by name where
         both sides have names, else by position; names that dst lacks are an error.
     src
-        Values that broadcast to dst's shape. They may overlap dst: the result is as if they had been
-        copied away first.
+        Values that broadcast to dst's shape. They may overlap dst: the result is as if they had
+        been copied away first.
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}
         Which dtype conversions are allowed, as for np.copyto. An array's values that do not fit are
         converted without a warning, whatever np.errstate says; one number warns or raises as there.
@@ -313,8 +341,8 @@ def get_num_threads() -> int:
     Returns
     -------
     int
-        `set_num_threads`, else GRIDBUF_NUM_THREADS, else the processors of this process: those of its affinity mask, and no more
-        than the CPU quota of its control groups.
+        `set_num_threads`, else GRIDBUF_NUM_THREADS, else the processors of this process: those of
+        its affinity mask, and no more than the CPU quota of its control groups.
 
     Examples
     --------
@@ -352,15 +380,24 @@ def typestr_bytes(text: str, /) -> int | str: ...
 def host_description(obj: Any, /) -> dict[str, Any] | None: ...
 def field_reduce(of_numpy: Any, field: Field, axis: Any, /) -> Any: ...
 def elementwise(ufunc: Any, inputs: tuple[Any, ...], out: Any, /) -> bool: ...
-def host_arrays(fields: Any, outputs: Any, dims: Any, dtypes: Any, backend: Any, /) -> dict[str, Any] | None: ...
+def host_arrays(
+    fields: Any, outputs: Any, dims: Any, dtypes: Any, backend: Any, /
+) -> dict[str, Any] | None: ...
 def constant(obj: Any, /) -> Any: ...
 def registrations() -> int: ...
 def known_storage(answers: Any, shape: Any, dtype: Any, spec: Any, zero: bool, /) -> Any: ...
-def known_like(answers: Any, data: Any, dtype: Any, spec: Any, zero: bool, word: str | None, /) -> Any: ...
+def known_like(
+    answers: Any, data: Any, dtype: Any, spec: Any, zero: bool, word: str | None, /
+) -> Any: ...
 def known_around(metas: Any, data: Any, dtype: Any, spec: Any, /) -> Any: ...
 def like(data: Any, dtype: Any, zero: bool, value: Any = ..., /) -> Any: ...
 def from_dlpack(
-    x: Any, dims: Dims | None = None, *, origin: Sequence[int] | None = None, halo: Halo | None = None, copy: bool | None = None
+    x: Any,
+    dims: Dims | None = None,
+    *,
+    origin: Sequence[int] | None = None,
+    halo: Halo | None = None,
+    copy: bool | None = None,
 ) -> Field:
     """A Field over the memory of any DLPack producer.
 
@@ -371,7 +408,8 @@ def from_dlpack(
     dims, origin, halo
         As for `Field`.
     copy : bool, optional
-        True: memory of its own, writable. False: never a copy. None: a copy only if the producer makes one.
+        True: memory of its own, writable. False: never a copy. None: a copy only if the producer
+        makes one.
 
     Returns
     -------
@@ -415,8 +453,8 @@ def register_backend(
     name : str
         A name given before is replaced; a built-in one cannot be.
     layout : str, sequence, or function
-        The axes, slowest first, such as 'KJI', or the ranks of the strides of I, J and K, 0 = largest; or a
-        function from a tuple of dims to such ranks.
+        The axes, slowest first, such as 'KJI', or the ranks of the strides of I, J and K, 0 =
+        largest; or a function from a tuple of dims to such ranks.
     alignment : int, optional
         Items that rows are padded to and that the aligned element sits on.
     device : 'cpu' or 'gpu', optional
@@ -452,7 +490,9 @@ def backends() -> tuple[str, ...]:
     """
 
 def memory_stats(kind: int, device: int, /) -> dict[str, Any]: ...
-def memory_live(n: int, /) -> list[tuple[int, int, int, int, str | None, Plan | None, int, int]]: ...
+def memory_live(
+    n: int, /
+) -> list[tuple[int, int, int, int, str | None, Plan | None, int, int]]: ...
 def memory_id(obj: Any, /) -> int | None:
     """The number of the buffer that an array, a view of one or a Field lies in.
 
@@ -487,7 +527,9 @@ def cuda_devices() -> list[dict[str, Any]]: ...
 def cuda_synchronize(device: int, /) -> None: ...
 def cuda_set_stream(handle: int, /) -> int: ...
 def cuda_get_stream() -> int: ...
-def cuda_block(kind: int, device: int, span: int, boundary: int, offset: int, /) -> tuple[_DeviceBlock, int]: ...
+def cuda_block(
+    kind: int, device: int, span: int, boundary: int, offset: int, /
+) -> tuple[_DeviceBlock, int]: ...
 def cuda_wait_for(*fields: Field) -> None: ...
 def cuda_copy_begin(dst: Any, src: Any, casting: str, stream: int, /) -> _AsyncCopy: ...
 def cuda_copy_sides(dst: Any, src: Any, stream: int, asked: bool, /) -> tuple[Field, Any, bool]: ...
@@ -532,8 +574,8 @@ class GUFunc:
     ) -> Any:
         """Fold an array along axes, as NumPy's ufuncs do.
 
-        The result does not depend on `workers`. A kernel without an identity, or ``ordered=True``, is folded from left to
-        right. An output fails when something that went into it did.
+        The result does not depend on `workers`. A kernel without an identity, or ``ordered=True``,
+        is folded from left to right. An output fails when something that went into it did.
 
         Parameters
         ----------
@@ -542,7 +584,8 @@ class GUFunc:
         axis : int, str, tuple of them, or None, optional
             Numbers or names of a Field's indices ("I", "IJ"); None: all.
         dtype : dtype_like, optional
-            In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc, choose.
+            In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc,
+            choose.
         out : array, optional
             Where the result goes; it is then what is returned.
         keepdims : bool, optional
@@ -581,7 +624,9 @@ class GUFunc:
         """
 
     def _describe(self) -> tuple[int, int, int, str, bytes]: ...
-    def _add(self, form: int, function: int, data: int, go_name: str | None, types: bytes, flags: int, /) -> int: ...
+    def _add(
+        self, form: int, function: int, data: int, go_name: str | None, types: bytes, flags: int, /
+    ) -> int: ...
     def _types(self, kernel: int, /) -> bytes: ...
     def _select(self, types: bytes, weak: bytes, wanted: bytes, casting: str, /) -> int: ...
     def _ask_sizes(self) -> None: ...
@@ -597,7 +642,9 @@ class GUFunc:
         tuple[int, ...],
         tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...] | None] | None, ...],
     ]: ...
-    def _add_state(self, step: int, merge: int, final: int, init: bytes, types: bytes, any_order: bool, /) -> int: ...
+    def _add_state(
+        self, step: int, merge: int, final: int, init: bytes, types: bytes, any_order: bool, /
+    ) -> int: ...
 
 @final
 class Plan:
@@ -774,7 +821,9 @@ class CopyProgram:
     SIGN: ClassVar[int]
     ADD: ClassVar[int]
     CLEAR: ClassVar[int]
-    def __new__(cls, slots: Iterable[Any], entries: Iterable[Any], gpu: int | None = None) -> Self: ...
+    def __new__(
+        cls, slots: Iterable[Any], entries: Iterable[Any], gpu: int | None = None
+    ) -> Self: ...
     def run(self, /, *objects: Any) -> None: ...
     def check(self, /, *objects: Any) -> None: ...
     @property
@@ -840,9 +889,9 @@ class Field:
     halo : sequence of int or (low, high) pairs, optional
         Elements around the domain.
     require : dict, optional
-        What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares the
-        memory, or a ValueError names the first requirement missed, what was expected and found, and
-        the call that makes a proper copy.
+        What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares
+        the memory, or a ValueError names the first requirement missed, what was expected and found,
+        and the call that makes a proper copy.
     dimensions : str or sequence of str, optional
         Another word for dims.
 
@@ -952,7 +1001,9 @@ class Field:
         [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
         """
     @staticmethod
-    def full(shape: Shape, fill_value: Any, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]) -> Field:
+    def full(
+        shape: Shape, fill_value: Any, dtype: DTypeLike = "float64", **spec: Unpack[FieldSpec]
+    ) -> Field:
         """A Field of one value over new memory with a backend's best layout.
 
         As `Field.empty`.
@@ -969,7 +1020,9 @@ class Field:
         [7, 7]
         """
     @staticmethod
-    def from_array(data: Any = ..., device_data: Any = ..., *, dtype: DTypeLike | None = ..., **spec: Any) -> Field: ...
+    def from_array(
+        data: Any = ..., device_data: Any = ..., *, dtype: DTypeLike | None = ..., **spec: Any
+    ) -> Field: ...
     @classmethod
     def _around(cls, field: Field, /) -> Self: ...
     @property
@@ -1072,7 +1125,12 @@ class Field:
     def __index__(self) -> int: ...
     def __contains__(self, value: Any, /) -> bool: ...
     def to(
-        self, dtype: DTypeLike | None = ..., *, dims: Dims | None = ..., dimensions: Dims | None = ..., **spec: Any
+        self,
+        dtype: DTypeLike | None = ...,
+        *,
+        dims: Dims | None = ...,
+        dimensions: Dims | None = ...,
+        **spec: Any,
     ) -> Self: ...
     def to_numpy(self) -> NDArray[Any]: ...
     def astype(self, dtype: DTypeLike, *, casting: _Casting = ..., copy: bool = ...) -> Self: ...
@@ -1155,11 +1213,17 @@ class Field:
     def __abs__(self) -> Self: ...
     def __invert__(self) -> Self: ...
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
-        """NumPy's protocol of ufuncs: operands meet along indices of the same name, and a Field comes back."""
+        """NumPy's protocol of ufuncs: operands meet along indices of the same name, and a Field
+        comes back.
+        """
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any, /) -> Any:
-        """NumPy's protocol of functions: by name where they reduce or join, else on plain arrays."""
+        """NumPy's protocol of functions: by name where they reduce or join, else on plain
+        arrays.
+        """
     @overload
-    def __getitem__(self, key: slice | EllipsisType | tuple[slice | EllipsisType, ...], /) -> Self: ...
+    def __getitem__(
+        self, key: slice | EllipsisType | tuple[slice | EllipsisType, ...], /
+    ) -> Self: ...
     @overload
     def __getitem__(self, key: Any, /) -> Any: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
@@ -1168,7 +1232,9 @@ class Field:
     def __bool__(self) -> bool: ...
     # Of Fields that the host can read, which is what type checkers take a Field for.
     def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __array__(self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...) -> NDArray[Any]: ...
+    def __array__(
+        self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...
+    ) -> NDArray[Any]: ...
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
     def __dlpack__(
@@ -1187,7 +1253,9 @@ class Field:
 class HostField(Field):
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
-    def __array__(self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...) -> NDArray[Any]: ...
+    def __array__(
+        self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...
+    ) -> NDArray[Any]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
@@ -1222,7 +1290,9 @@ class ManagedField(Field):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
-    def __array__(self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...) -> NDArray[Any]: ...
+    def __array__(
+        self, dtype: DTypeLike | None = ..., *, copy: bool | None = ...
+    ) -> NDArray[Any]: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __cupy_get_ndarray__(self) -> Any: ...
     def cupy(self) -> Any: ...

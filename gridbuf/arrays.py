@@ -24,7 +24,8 @@ def from_array(
         Another source, used when `data` is None. In second place a dtype is also
         understood, as in gt4py.
     dtype : dtype_like, optional
-        float64 unless given, also for integers, as gt4py's allocation functions have it; None keeps the data's.
+        float64 unless given, also for integers, as gt4py's allocation functions have it; None keeps
+        the data's.
     **spec
         The keywords of `gridbuf.empty`.
 
@@ -58,7 +59,8 @@ def from_array(
 def copy(data: Any) -> Any:
     """A copy with the order of strides, padding and alignment of the original.
 
-    `copy.deepcopy`, pickle, `array.copy("K")` and `numpy.empty_like` of an array keep at most the order: NumPy packs what it copies.
+    `copy.deepcopy`, pickle, `array.copy("K")` and `numpy.empty_like` of an array keep at most the
+    order: NumPy packs what it copies.
 
     Parameters
     ----------
@@ -94,7 +96,9 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=np.generic)
 
     class _Like(Protocol):
-        """What type checkers know: a Field comes of a Field, an array of the same dtype of an array."""
+        """What type checkers know: a Field comes of a Field, an array of the same dtype of an
+        array.
+        """
 
         @overload
         def __call__(self, data: F, dtype: Any = None, **spec: Any) -> F: ...
@@ -103,7 +107,9 @@ if TYPE_CHECKING:
         @overload
         def __call__(self, data: Any, dtype: type[T] | np.dtype[T], **spec: Any) -> NDArray[T]: ...
         @overload
-        def __call__(self, data: Any, dtype: Any = None, **spec: Any) -> np.ndarray[Any, np.dtype[Any]]: ...
+        def __call__(
+            self, data: Any, dtype: Any = None, **spec: Any
+        ) -> np.ndarray[Any, np.dtype[Any]]: ...
 
 
 def _typed(function: Callable[..., Any]) -> "_Like":
@@ -193,4 +199,8 @@ def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any
     [7.0, 7.0]
     """
     made = None if spec else _core.like(data, dtype, False, fill_value)
-    return like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec) if made is None else made
+    return (
+        like(_core.full, _core.Field.full, data, (fill_value,), dtype, spec)
+        if made is None
+        else made
+    )

@@ -20,14 +20,18 @@ _lock = allocate_lock()
 
 
 class _Begin:
-    """The beginning of a copy: what the driver has of it, or what went wrong; by a worker's thread, or done already.
+    """The beginning of a copy: what the driver has of it, or what went wrong; by a worker's thread,
+    or done already.
 
-    A lock that the worker lets go of says that it is over: taking and releasing one runs no Python code, so a copy may
-    be let go of, and waited for, wherever the garbage collector happens to run.
+    A lock that the worker lets go of says that it is over: taking and releasing one runs no Python
+    code, so a copy may be let go of, and waited for, wherever the garbage collector happens to run.
     """
 
     def __init__(self, handle: "_core._AsyncCopy | None" = None) -> None:
-        self.handle, self.error = handle, None  # type: tuple[_core._AsyncCopy | None, BaseException | None]
+        self.handle, self.error = (
+            handle,
+            None,
+        )  # type: tuple[_core._AsyncCopy | None, BaseException | None]
         self._running = allocate_lock()
         self._process = os.getpid()
         if handle is None:
@@ -48,7 +52,9 @@ class _Begin:
         if self.is_over():
             return True
         if os.getpid() != self._process:
-            raise RuntimeError("copy: it was begun before the fork, by a thread that this process does not have")
+            raise RuntimeError(
+                "copy: it was begun before the fork, by a thread that this process does not have"
+            )
         over = self._running.acquire(timeout=timeout)
         if over:
             self._running.release()
@@ -76,11 +82,19 @@ class Copy:
         self._watched = False
         self._guard = allocate_lock()
 
-    def __del__(self, _here: Callable[[], int] = get_ident, _process: Callable[[], int] = os.getpid) -> None:
-        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it goes on working. The
-        # functions are at hand also when the module's names are gone, as the process ends.
+    def __del__(
+        self, _here: Callable[[], int] = get_ident, _process: Callable[[], int] = os.getpid
+    ) -> None:
+        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it
+        # goes on working. The functions are at hand also when the module's names are gone, as the
+        # process ends.
         begin = getattr(self, "_begin", None)
-        if begin is not None and not begin.is_over() and _here() not in self._workers and _process() == begin._process:
+        if (
+            begin is not None
+            and not begin.is_over()
+            and _here() not in self._workers
+            and _process() == begin._process
+        ):
             begin.wait()
 
     def done(self) -> bool:
@@ -207,7 +221,11 @@ class Copy:
     def __repr__(self) -> str:
         if not self.done():
             return "<gridbuf copy on its way>"
-        return "<gridbuf copy that failed>" if self._begin.error is not None else "<gridbuf copy that has arrived>"
+        return (
+            "<gridbuf copy that failed>"
+            if self._begin.error is not None
+            else "<gridbuf copy that has arrived>"
+        )
 
 
 def _executor() -> "ThreadPoolExecutor":
@@ -216,7 +234,9 @@ def _executor() -> "ThreadPoolExecutor":
 
     with _lock:
         if _workers is None:
-            _workers = ThreadPoolExecutor(2, "gridbuf-copy", lambda: _worker_threads.add(get_ident()))
+            _workers = ThreadPoolExecutor(
+                2, "gridbuf-copy", lambda: _worker_threads.add(get_ident())
+            )
     return _workers
 
 
@@ -236,26 +256,28 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
     Parameters
     ----------
     dst, src
-        Fields or arrays of the same shape; at least one lies on a GPU. src may also be a list or a number. Values are laid out
-        and converted as by `gridbuf.copyto`.
+        Fields or arrays of the same shape; at least one lies on a GPU. src may also be a list or a
+        number. Values are laid out and converted as by `gridbuf.copyto`.
     stream : int or stream object, optional
-        Where the copy is queued, behind what is there already; the thread's stream (`gridbuf.cuda.stream`) unless given. Between two
-        GPUs it is a stream of either, and the other one's default stream is behind the copy, too. What is queued later is behind
-        the copy only once `host_free()` or, for a copy to the host, `done()` is true: pageable memory and other dtypes take a
-        thread of the host, which queues the parts one by one.
+        Where the copy is queued, behind what is there already; the thread's stream
+        (`gridbuf.cuda.stream`) unless given. Between two GPUs it is a stream of either, and the
+        other one's default stream is behind the copy, too. What is queued later is behind the copy
+        only once `host_free()` or, for a copy to the host, `done()` is true: pageable memory and
+        other dtypes take a thread of the host, which queues the parts one by one.
     casting
         As in `gridbuf.copyto`.
 
     Returns
     -------
     Copy
-        With `done()`, `wait(timeout=None)`, `add_done_callback(function)` and `host_free()`: whether the host's side may be
-        written again.
+        With `done()`, `wait(timeout=None)`, `add_done_callback(function)` and `host_free()`:
+        whether the host's side may be written again.
 
     Raises
     ------
     TypeError, ValueError
-        When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when stream is no stream.
+        When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when
+        stream is no stream.
     RuntimeError
         When there is no driver, or in a forked child. What fails later is raised by `wait`.
 
@@ -275,6 +297,7 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
         return Copy(dst, src, _Begin(_core.cuda_copy_begin(to, values, casting, handle)))
     begin = _Begin()
     copy = Copy(dst, src, begin)
-    # A thread's default stream is another one in a worker; the legacy one is behind it and before it.
+    # A thread's default stream is another one in a worker; the legacy one is behind it and before
+    # it.
     _executor().submit(begin.run, to, values, casting, 1 if handle == 2 else handle)
     return copy

@@ -1,4 +1,6 @@
-"""A cache that never grows beyond what it is told: what a program asks for again is soon there again."""
+"""A cache that never grows beyond what it is told: what a program asks for again is soon there
+again.
+"""
 
 from typing import Any, Generic, TypeVar
 

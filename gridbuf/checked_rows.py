@@ -19,13 +19,18 @@ class Row(NamedTuple):
     verdict: str
 
 
-def order_of(strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]) -> tuple[str, str]:
-    """Two orders of the names, from the largest stride to the smallest: the one that memory has, and the one that is wanted.
+def order_of(
+    strides: tuple[int, ...], shape: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...]
+) -> tuple[str, str]:
+    """Two orders of the names, from the largest stride to the smallest: the one that memory has,
+    and the one that is wanted.
 
     An index of one element has no stride to speak of, and stands where it is wanted.
     """
     wanted = sorted(range(len(dims)), key=layout.__getitem__)
-    moving = sorted((i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i]))  # stable: ties as wanted
+    moving = sorted(
+        (i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i])
+    )  # stable: ties as wanted
     found = iter(moving)
     order = [next(found) if shape[i] > 1 else i for i in wanted]
     return "".join(dims[i] for i in order), "".join(dims[i] for i in wanted)
@@ -43,12 +48,17 @@ def row_of(name: str, obj: Any, field: _core.Field, backend: str, usual: str | N
         it = name if name.isidentifier() else "field"
         a_field = isinstance(obj, _core.Field)
         kept = "" if field.dtype == "f8" else "dtype=None, "  # else it makes float64
-        remedy = f"{it}.to(backend={backend!r})" if a_field else f"gridbuf.from_array({it}, {kept}backend={backend!r})"
+        remedy = (
+            f"{it}.to(backend={backend!r})"
+            if a_field
+            else f"gridbuf.from_array({it}, {kept}backend={backend!r})"
+        )
         problems.append(f"slow: copy once with {remedy}")
     if field.dtype.kind == "f" and usual not in (None, field.dtype.name):
         problems.append(f"{field.dtype} beside {usual}")
     return Row(
-        name, field.shape, str(field.dtype), found or "scalar", wanted or "scalar", _boundary(field), not problems, "; ".join(problems) or "fits"
+        name, field.shape, str(field.dtype), found or "scalar", wanted or "scalar",
+        _boundary(field), not problems, "; ".join(problems) or "fits"
     )  # fmt: skip
 
 
@@ -56,9 +66,15 @@ def _boundary(field: _core.Field) -> str:
     """The boundary that the first element of the domain lies on."""
     if field.size == 0:
         return "-"
-    interface = field.__cuda_array_interface__ if isinstance(field, _core.DeviceField) else field.numpy().__array_interface__
+    interface = (
+        field.__cuda_array_interface__
+        if isinstance(field, _core.DeviceField)
+        else field.numpy().__array_interface__
+    )
     at = interface["data"][0]
-    inside = field.origin is not None and all(o < n for o, n in zip(field.origin, field.shape, strict=True))
+    inside = field.origin is not None and all(
+        o < n for o, n in zip(field.origin, field.shape, strict=True)
+    )
     if field.origin is not None and inside:
         at += sum(o * s for o, s in zip(field.origin, field.strides, strict=True))
     return f"{boundary(at)} B"

@@ -1,4 +1,6 @@
-"""Whether fields lie in memory as a backend wants them: one table, before anybody wonders why a step is slow."""
+"""Whether fields lie in memory as a backend wants them: one table, before anybody wonders why a
+step is slow.
+"""
 
 import sys
 from collections import Counter
@@ -30,13 +32,19 @@ class Check:
 
     def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         head = ("field", "shape", "dtype", "order", "wanted", "aligned", "verdict")
-        return head, [(r.name, str(r.shape), r.dtype, r.order, r.wanted, r.alignment, r.verdict) for r in self.rows]
+        return head, [
+            (r.name, str(r.shape), r.dtype, r.order, r.wanted, r.alignment, r.verdict)
+            for r in self.rows
+        ]
 
     def __repr__(self) -> str:
         from gridbuf.columns import columns
 
         head, rows = self._table()
-        return f"on {self.backend}; orders go from the largest stride to the smallest\n" + "\n".join(columns([head, *rows]))
+        return (
+            f"on {self.backend}; orders go from the largest stride to the smallest\n"
+            + "\n".join(columns([head, *rows]))
+        )
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -46,20 +54,32 @@ class Check:
         body = ""
         for row, found in zip(rows, self.rows, strict=True):
             weight = "normal" if found.ok else "bold"
-            body += "<tr>" + "".join(f'<td style="text-align:left;font-weight:{weight}">{escape(c)}</td>' for c in row) + "</tr>"
+            body += (
+                "<tr>"
+                + "".join(
+                    f'<td style="text-align:left;font-weight:{weight}">{escape(c)}</td>'
+                    for c in row
+                )
+                + "</tr>"
+            )
         caption = f"on {escape(self.backend)}; orders go from the largest stride to the smallest"
-        return f'<div>{caption}</div><table style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+        return (
+            f"<div>{caption}</div><table"
+            f' style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+        )
 
 
 def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
-    """Compare fields with what a backend wants: the order of strides, the device, the boundary, one dtype for all.
+    """Compare fields with what a backend wants: the order of strides, the device, the boundary, one
+    dtype for all.
 
     Nothing is copied or changed.
 
     Parameters
     ----------
     *fields
-        Fields, storages, DataArrays, arrays: whatever `gridbuf.Field` wraps. They are called as the caller's variables are.
+        Fields, storages, DataArrays, arrays: whatever `gridbuf.Field` wraps. They are called as the
+        caller's variables are.
     backend : str, optional
         Whose wishes; the standing backend (`set_default_backend`) unless given.
     **named
@@ -94,11 +114,23 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     if backend is None:
         backend = get_default_backend()
         if backend == "C":
-            raise TypeError("backend: say whose wishes to compare with, here or once by gridbuf.set_default_backend(name)")
+            raise TypeError(
+                "backend: say whose wishes to compare with, here or once by"
+                " gridbuf.set_default_backend(name)"
+            )
     frame = sys._getframe(1)
-    called = {id(value): name for scope in (frame.f_globals, frame.f_locals) for name, value in scope.items() if name[:1] != "_"}
-    each = [(called.get(id(obj), f"field {i}"), obj) for i, obj in enumerate(fields)] + list(named.items())
+    called = {
+        id(value): name
+        for scope in (frame.f_globals, frame.f_locals)
+        for name, value in scope.items()
+        if name[:1] != "_"
+    }
+    each = [(called.get(id(obj), f"field {i}"), obj) for i, obj in enumerate(fields)] + list(
+        named.items()
+    )
     wrapped = [(name, obj, as_field(obj, name)) for name, obj in each]
     floats = Counter(field.dtype.name for _, _, field in wrapped if field.dtype.kind == "f")
     usual = floats.most_common(1)[0][0] if floats else None
-    return Check(backend, tuple(row_of(name, obj, field, backend, usual) for name, obj, field in wrapped))
+    return Check(
+        backend, tuple(row_of(name, obj, field, backend, usual) for name, obj, field in wrapped)
+    )

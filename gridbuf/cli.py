@@ -53,21 +53,38 @@ def main(argv: Sequence[str] | None = None) -> Any:
 
 
 def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    parser = argparse.ArgumentParser(prog="gridbuf", description="The memory layer for stencil programs.")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="doctor | plan | distributed | demo | run | watch")
+    parser = argparse.ArgumentParser(
+        prog="gridbuf", description="The memory layer for stencil programs."
+    )
+    subparsers = parser.add_subparsers(
+        dest="command", required=True, metavar="doctor | plan | distributed | demo | run | watch"
+    )
     commands = {
         "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
-        "plan": subparsers.add_parser("plan", help="explain strides, padding, bytes and alignment of a request"),
-        "distributed": subparsers.add_parser(
-            "distributed", help="plan a run on many processes on paper: cuts, messages, bytes, memory"
+        "plan": subparsers.add_parser(
+            "plan", help="explain strides, padding, bytes and alignment of a request"
         ),
-        "demo": subparsers.add_parser("demo", help="gt4py stencils on real weather data: our arrays against others"),
-        "run": subparsers.add_parser("run", help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory"),
-        "watch": subparsers.add_parser("watch", help="run a program unchanged, and tell what it does with its memory"),
+        "distributed": subparsers.add_parser(
+            "distributed",
+            help="plan a run on many processes on paper: cuts, messages, bytes, memory",
+        ),
+        "demo": subparsers.add_parser(
+            "demo", help="gt4py stencils on real weather data: our arrays against others"
+        ),
+        "run": subparsers.add_parser(
+            "run",
+            help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory",
+        ),
+        "watch": subparsers.add_parser(
+            "watch", help="run a program unchanged, and tell what it does with its memory"
+        ),
     }
     commands["doctor"].description = "What gridbuf finds on this machine, and what will hurt."
     commands["doctor"].add_argument(
-        "--consumers", nargs="*", metavar="NAME", help="try out who takes our memory and whose we take, all or the ones named"
+        "--consumers",
+        nargs="*",
+        metavar="NAME",
+        help="try out who takes our memory and whose we take, all or the ones named",
     )
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
@@ -98,10 +115,15 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Run a Python program as `python program.py` would, with gridbuf's memory under it."
+    parser.description = (
+        "Run a Python program as `python program.py` would, with gridbuf's memory under it."
+    )
     parser.epilog = "example: python -m gridbuf run --install gt4py model.py --steps 10"
     parser.add_argument(
-        "--install", default=startup.USUAL, metavar="NAMES", help=f"{', '.join(startup.PARTS)}, or none (default {startup.USUAL})"
+        "--install",
+        default=startup.USUAL,
+        metavar="NAMES",
+        help=f"{', '.join(startup.PARTS)}, or none (default {startup.USUAL})",
     )
     running.add_arguments(parser)
     parser.set_defaults(run=_run)
@@ -122,15 +144,33 @@ def _run(arguments: argparse.Namespace) -> Any:
 
 def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Explain the layout that gridbuf.empty would give, without allocating it."
-    parser.epilog = "example: python -m gridbuf plan 128 128 80 --backend gt:cpu_ifirst --halo 3 3 0"
-    parser.add_argument("shape", type=int, nargs="*", help="elements along each index, before all options")
-    parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)")
-    parser.add_argument("--dtype", default="float64", help="anything numpy.dtype takes (default float64)")
-    parser.add_argument(
-        "--dims", "--dimensions", "--axes", dest="dimensions", metavar="NAMES", help="the indices' names in order, such as KJI"
+    parser.epilog = (
+        "example: python -m gridbuf plan 128 128 80 --backend gt:cpu_ifirst --halo 3 3 0"
     )
-    parser.add_argument("--halo", type=_halo_entry, nargs="+", metavar="N|LOW:HIGH", help="per index")
-    parser.add_argument("--aligned-index", type=int, nargs="+", metavar="N", help="the element on the boundary")
+    parser.add_argument(
+        "shape", type=int, nargs="*", help="elements along each index, before all options"
+    )
+    parser.add_argument(
+        "--backend",
+        help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)",
+    )
+    parser.add_argument(
+        "--dtype", default="float64", help="anything numpy.dtype takes (default float64)"
+    )
+    parser.add_argument(
+        "--dims",
+        "--dimensions",
+        "--axes",
+        dest="dimensions",
+        metavar="NAMES",
+        help="the indices' names in order, such as KJI",
+    )
+    parser.add_argument(
+        "--halo", type=_halo_entry, nargs="+", metavar="N|LOW:HIGH", help="per index"
+    )
+    parser.add_argument(
+        "--aligned-index", type=int, nargs="+", metavar="N", help="the element on the boundary"
+    )
     parser.add_argument(
         "--layout",
         type=_rank,
@@ -140,7 +180,10 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--byte-alignment", type=int, metavar="BYTES", help="a power of two")
     parser.add_argument(
-        "--padding", type=_padding, metavar="yes|no|ITEMS", help="pad rows to the alignment, or to a multiple of ITEMS"
+        "--padding",
+        type=_padding,
+        metavar="yes|no|ITEMS",
+        help="pad rows to the alignment, or to a multiple of ITEMS",
     )
     parser.add_argument("--device", type=_device, metavar="cpu|gpu[:N]")
     parser.add_argument("--memory", metavar="pinned|managed")
@@ -152,8 +195,14 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _keywords() -> list[str]:
-    """What `gridbuf.empty` takes but for shape and dtype; of dims and dimensions, which mean the same, one."""
-    return [name for name in inspect.signature(gridbuf.empty).parameters if name not in ("shape", "dtype", "dims")]
+    """What `gridbuf.empty` takes but for shape and dtype; of dims and dimensions, which mean the
+    same, one.
+    """
+    return [
+        name
+        for name in inspect.signature(gridbuf.empty).parameters
+        if name not in ("shape", "dtype", "dims")
+    ]
 
 
 def _halo_entry(word: str) -> Any:
@@ -188,8 +237,8 @@ def _plan(arguments: argparse.Namespace) -> None:
 
     if not arguments.shape:
         arguments.parser.error(
-            "shape: none was given; it goes first, because --halo and others take every number that follows: "
-            "plan 128 128 80 --halo 3 3 0"
+            "shape: none was given; it goes first, because --halo and others take every number that"
+            " follows: plan 128 128 80 --halo 3 3 0"
         )
     spec = {name: value for name in _keywords() if (value := getattr(arguments, name)) is not None}
     if "layout" in spec and any(isinstance(rank, str) for rank in spec["layout"]):

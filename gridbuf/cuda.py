@@ -1,7 +1,7 @@
 """GPUs, and the stream that gridbuf's work on them goes to.
 
-Importing this module touches no driver. The first call that needs one opens libcuda.so.1, or the library that the
-environment variable GRIDBUF_LIBCUDA names.
+Importing this module touches no driver. The first call that needs one opens libcuda.so.1, or the
+library that the environment variable GRIDBUF_LIBCUDA names.
 
 Examples
 --------
@@ -84,7 +84,8 @@ def devices() -> tuple[DeviceInfo, ...]:
     Raises
     ------
     RuntimeError
-        When there is no driver, it is too old or finds no GPU, or when this is a forked child; the message says which.
+        When there is no driver, it is too old or finds no GPU, or when this is a forked child; the
+        message says which.
 
     Examples
     --------
@@ -130,7 +131,9 @@ def handle_of(obj: Any) -> int:
     if obj is None:
         return 0
     if isinstance(obj, bool) or not isinstance(obj, int) or not 0 <= obj < 1 << 64:
-        raise TypeError(f"stream: expected a handle (int) or a stream of cupy, torch or numba, got {obj!r}")
+        raise TypeError(
+            f"stream: expected a handle (int) or a stream of cupy, torch or numba, got {obj!r}"
+        )
     return obj
 
 
@@ -141,9 +144,10 @@ def stream(handle: Any) -> Iterator[int]:
     Parameters
     ----------
     handle
-        0 the legacy default stream, 1 the same, 2 the one per thread, or the handle of a stream of this process; or a
-        stream object of cupy, torch or numba, which is kept alive. Every GPU has default streams; any other stream belongs
-        to one, and work on another GPU goes to that one's default stream.
+        0 the legacy default stream, 1 the same, 2 the one per thread, or the handle of a stream of
+        this process; or a stream object of cupy, torch or numba, which is kept alive. Every GPU has
+        default streams; any other stream belongs to one, and work on another GPU goes to that one's
+        default stream.
 
     Yields
     ------

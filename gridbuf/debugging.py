@@ -1,4 +1,6 @@
-"""GRIDBUF_DEBUG=1, asked where Python code looks for more: a program may set it while it runs. Guards of blocks and traces have asked at the import."""
+"""GRIDBUF_DEBUG=1, asked where Python code looks for more: a program may set it while it runs.
+Guards of blocks and traces have asked at the import.
+"""
 
 import os
 

@@ -1,4 +1,6 @@
-"""The standing backend: what allocates without naming a backend or a layout gets that one's layout."""
+"""The standing backend: what allocates without naming a backend or a layout gets that one's
+layout.
+"""
 
 import os
 from collections.abc import Iterator
@@ -16,9 +18,10 @@ _ask = None  # the function that C asks, once there was a context with a backend
 def set_default_backend(name: str | None) -> None:
     """Say once whose layout allocations get that name neither a backend nor a layout.
 
-    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin, `from_array` and `plan`, and
-    for storages that are made of a shape. The `*_like` functions and copies keep the layout of what they are made from.
-    GRIDBUF_BACKEND in the environment says the same.
+    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin,
+    `from_array` and `plan`, and for storages that are made of a shape. The `*_like` functions and
+    copies keep the layout of what they are made from. GRIDBUF_BACKEND in the environment says the
+    same.
 
     Parameters
     ----------
@@ -63,7 +66,9 @@ def get_default_backend() -> str:
 
 
 def of_storages() -> str | None:
-    """The standing backend, if there is one: the order of storages without one follows their axes."""
+    """The standing backend, if there is one: the order of storages without one follows their
+    axes.
+    """
     return _here.get() or _everywhere
 
 

@@ -5,7 +5,9 @@ from typing import Any
 
 
 def entries_of(obj: Any) -> Mapping[Any, Any] | None:
-    """What an object says in `__gt_interface__`, or under its later name; None if it says nothing."""
+    """What an object says in `__gt_interface__`, or under its later name; None if it says
+    nothing.
+    """
     for name in ("__gt_interface__", "__gt_data_interface__"):
         try:
             entries = getattr(obj, name)
@@ -15,7 +17,9 @@ def entries_of(obj: Any) -> Mapping[Any, Any] | None:
             continue
         if entries is not None:
             if not isinstance(entries, Mapping):
-                raise TypeError(f"{name}: expected a map from device to description, got {entries!r}")
+                raise TypeError(
+                    f"{name}: expected a map from device to description, got {entries!r}"
+                )
             return entries
     return None
 
@@ -25,7 +29,9 @@ def pick(entries: Mapping[Any, Any], device: tuple[str, int] | str | None) -> An
     if device is None:
         keys: tuple[Any, ...] = (None, "cpu")
     elif device == "gpu":
-        numbered = sorted(key for key in entries if isinstance(key, tuple) and key and key[0] == "gpu")
+        numbered = sorted(
+            key for key in entries if isinstance(key, tuple) and key and key[0] == "gpu"
+        )
         keys = ("gpu", *numbered)
     else:
         keys = (device, "gpu")

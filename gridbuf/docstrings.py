@@ -1,4 +1,6 @@
-"""What several functions have in common is said in the docstring of one of them, and read in those of all."""
+"""What several functions have in common is said in the docstring of one of them, and read in those
+of all.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,7 +12,8 @@ _ORDER = ("", "Parameters", "Returns", "Yields", "Raises", "Notes", "Examples")
 def as_in(model: Callable[..., Any]) -> Callable[[_F], _F]:
     """Of parameters, result, errors and notes, what a docstring does not have is the model's.
 
-    Parameters are described one by one: those that the docstring leaves out, and the function takes, as the model does.
+    Parameters are described one by one: those that the docstring leaves out, and the function
+    takes, as the model does.
     """
 
     def completed(function: _F) -> _F:
@@ -21,19 +24,27 @@ def as_in(model: Callable[..., Any]) -> Callable[[_F], _F]:
         code = function.__code__
         several = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
         taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
-        own["Parameters"] = "".join(dict.fromkeys(entries[name] for name in taken if name in entries))
+        own["Parameters"] = "".join(
+            dict.fromkeys(entries[name] for name in taken if name in entries)
+        )
         for title in ("Returns", "Raises", "Notes"):
-            if title not in own and not (title == "Returns" and function.__annotations__.get("return") is None):
+            if title not in own and not (
+                title == "Returns" and function.__annotations__.get("return") is None
+            ):
                 own[title] = told.get(title, "")
         parts = [(title, own[title].strip("\n")) for title in _ORDER if own.get(title)]
-        function.__doc__ = "\n\n".join(f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in parts)
+        function.__doc__ = "\n\n".join(
+            f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in parts
+        )
         return function
 
     return completed
 
 
 def _sections(docstring: str) -> dict[str, str]:
-    """The text under each title, without the indentation of the source; what stands before the first is under ''."""
+    """The text under each title, without the indentation of the source; what stands before the
+    first is under ''.
+    """
     first, *others = docstring.rstrip().split("\n")
     indent = " " * next((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), 0)
     lines = [first, *(line.removeprefix(indent) for line in others)]

@@ -1,4 +1,6 @@
-"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by metadata, never imported here."""
+"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by
+metadata, never imported here.
+"""
 
 import os
 import platform
@@ -44,21 +46,35 @@ def sections() -> Iterator[Section]:
     yield "warnings", list(warnings()) or [("none", "nothing found that will hurt")]
     yield "GPU", [("CUDA driver", cuda_driver())]
     yield "MPI", list(doctor_mpi.entries())
-    yield "gridbuf.memory", [(name, _stat(name, value)) for name, value in gridbuf.memory.stats().items() if name != "kinds"]
+    yield (
+        "gridbuf.memory",
+        [
+            (name, _stat(name, value))
+            for name, value in gridbuf.memory.stats().items()
+            if name != "kinds"
+        ],
+    )
     yield "consumers", list(_packages(consumers.packages()))
     yield (
         "for the demo",
-        [*_packages(NEEDED.values()), ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH")],
+        [
+            *_packages(NEEDED.values()),
+            ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH"),
+        ],
     )
 
 
 def _versions() -> Iterator[tuple[str, str]]:
     yield "gridbuf", f"{gridbuf.__version__}  ({Path(gridbuf.__file__).parent})"
-    yield "Python", f"{platform.python_implementation()} {platform.python_version()}  ({sys.executable})"
+    yield (
+        "Python",
+        f"{platform.python_implementation()} {platform.python_version()}  ({sys.executable})",
+    )
     yield "NumPy", np.__version__
     yield (
         "system",
-        f"{platform.system()} {platform.release()} {platform.machine()}, {' '.join(platform.libc_ver())}".rstrip(", "),
+        f"{platform.system()} {platform.release()} {platform.machine()},"
+        f" {' '.join(platform.libc_ver())}".rstrip(", "),
     )
 
 
@@ -68,20 +84,41 @@ def _processor() -> Iterator[tuple[str, str]]:
     _, _, _, copies, gufuncs = _core.machine()
     yield "kernels", f"{copies} for copies, {gufuncs} for gufuncs"
     setting = os.environ.get("GRIDBUF_NUM_THREADS")
-    yield "threads", f"{gridbuf.get_num_threads()}  (GRIDBUF_NUM_THREADS {f'= {setting}' if setting else 'not set'})"
+    yield (
+        "threads",
+        (
+            f"{gridbuf.get_num_threads()}  (GRIDBUF_NUM_THREADS"
+            f" {f'= {setting}' if setting else 'not set'})"
+        ),
+    )
 
 
 def _memory() -> Iterator[tuple[str, str]]:
     figures = meminfo()
     if figures:
-        yield "physical", f"{nbytes_text(figures['MemTotal'])}, {nbytes_text(figures.get('MemAvailable', 0))} available"
+        yield (
+            "physical",
+            (
+                f"{nbytes_text(figures['MemTotal'])}, {nbytes_text(figures.get('MemAvailable', 0))}"
+                " available"
+            ),
+        )
     page, huge, boundary, _, _ = _core.machine()
     yield "page", nbytes_text(page)
     yield "huge pages", f"{nbytes_text(huge)}; {huge_pages()}"
     if boundary != huge:
-        yield "", f"too large to be asked for: large arrays start on multiples of {nbytes_text(boundary)}"
+        yield (
+            "",
+            (
+                "too large to be asked for: large arrays start on multiples of"
+                f" {nbytes_text(boundary)}"
+            ),
+        )
     if figures.get("HugePages_Total"):
-        yield "reserved huge", f"{figures['HugePages_Total']} pages of {nbytes_text(figures['Hugepagesize'])}"
+        yield (
+            "reserved huge",
+            f"{figures['HugePages_Total']} pages of {nbytes_text(figures['Hugepagesize'])}",
+        )
 
 
 def huge_pages() -> str:
@@ -100,20 +137,29 @@ def huge_pages() -> str:
 
 
 def cuda_driver() -> str:
-    """The CUDA driver's version and its devices, or why gridbuf cannot use one; nothing else looks without being asked for a GPU."""
+    """The CUDA driver's version and its devices, or why gridbuf cannot use one; nothing else looks
+    without being asked for a GPU.
+    """
     try:
         found = gridbuf.cuda.devices()
     except RuntimeError as error:
         path = os.environ.get("GRIDBUF_LIBCUDA")
         return f"none: {error}" + (f"  (GRIDBUF_LIBCUDA names {path})" if path else "")
     number = found[0].driver_version
-    return f"{number // 1000}.{number % 1000 // 10}, {len(found)} device{'s' if len(found) != 1 else ''}"
+    return (
+        f"{number // 1000}.{number % 1000 // 10}, {len(found)}"
+        f" device{'s' if len(found) != 1 else ''}"
+    )
 
 
 def _stat(name: str, value: int | None) -> str:
     if value is None:
         return "none"
-    return nbytes_text(value) if name.endswith("bytes") or name in ("limit", "cache_bound") else f"{value:,}"
+    return (
+        nbytes_text(value)
+        if name.endswith("bytes") or name in ("limit", "cache_bound")
+        else f"{value:,}"
+    )
 
 
 def _packages(names: Iterable[str]) -> Iterator[tuple[str, str]]:

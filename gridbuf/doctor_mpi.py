@@ -1,4 +1,6 @@
-"""What the doctor says of MPI. Asked in a child process with an end: starting MPI can print, hang, or take its process with it."""
+"""What the doctor says of MPI. Asked in a child process with an end: starting MPI can print, hang,
+or take its process with it.
+"""
 
 import json
 import os
@@ -51,11 +53,17 @@ LEVELS = ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")
 def facts(seconds: float = SECONDS) -> dict[str, Any]:
     """What a child has found out, and under "problem" why that is not all."""
     problem = ""
-    # Files, not pipes: a library may start helpers that outlive the child, and would hold those open.
+    # Files, not pipes: a library may start helpers that outlive the child, and would hold those
+    # open.
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as noise:
         words = [sys.executable, "-c", CHILD]
         child = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=said, stderr=noise, env=environment(), start_new_session=True
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=noise,
+            env=environment(),
+            start_new_session=True,
         )
         try:
             child.wait(seconds)
@@ -89,11 +97,17 @@ def entries(seconds: float = SECONDS) -> Iterator[tuple[str, str]]:
     try:
         package = version("mpi4py")
     except PackageNotFoundError:
-        yield "mpi4py", "not installed: grids have all their blocks in one process (pip install mpi4py)"
+        yield (
+            "mpi4py",
+            "not installed: grids have all their blocks in one process (pip install mpi4py)",
+        )
         return
     found = facts(seconds)
     if "missing" in found:
-        yield "mpi4py", f"{package}, which finds no MPI library: {' '.join(found['missing'].split())}"
+        yield (
+            "mpi4py",
+            f"{package}, which finds no MPI library: {' '.join(found['missing'].split())}",
+        )
         return
     yield "mpi4py", package
     if "library" in found:
@@ -111,7 +125,11 @@ def entries(seconds: float = SECONDS) -> Iterator[tuple[str, str]]:
 
 
 def _threads(level: int) -> str:
-    return "any thread may exchange, one at a time" if level >= 2 else "the main thread alone exchanges"
+    return (
+        "any thread may exchange, one at a time"
+        if level >= 2
+        else "the main thread alone exchanges"
+    )
 
 
 def _sharing() -> str:

@@ -6,11 +6,15 @@ from typing import Any
 
 
 class UsageError(Exception):
-    """What the user of a command can put right: printed as one line, and the command exits with 2."""
+    """What the user of a command can put right: printed as one line, and the command exits
+    with 2.
+    """
 
 
 class quiet_pipe:
-    """A command whose lines are read by `head` ends in silence when that ends; `status` is then what a shell would say."""
+    """A command whose lines are read by `head` ends in silence when that ends; `status` is then
+    what a shell would say.
+    """
 
     status = 0
 
@@ -26,6 +30,8 @@ class quiet_pipe:
             return False
         if kind is None or not issubclass(kind, BrokenPipeError):
             return False
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more when it ends
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python flushes once more when it ends
         self.status = 141
         return True

@@ -1,4 +1,6 @@
-"""The methods of Field and Plan that are better said in Python; `install` gives them to the C types."""
+"""The methods of Field and Plan that are better said in Python; `install` gives them to the C
+types.
+"""
 
 from functools import wraps
 from operator import attrgetter
@@ -9,14 +11,26 @@ import numpy as np
 from gridbuf import _core, arrays
 from gridbuf.docstrings import as_in
 from gridbuf.field_methods import METHODS
-from gridbuf.like import CLASS_OF, OWN_TYPES, base_shape, copy_values, like_spec, names_in, of_class, prepare, renamed
+from gridbuf.like import (
+    CLASS_OF,
+    OWN_TYPES,
+    base_shape,
+    copy_values,
+    like_spec,
+    names_in,
+    of_class,
+    prepare,
+    renamed,
+)
 from gridbuf.wrapping import naming
 
 Field = _core.Field
 
 
 @as_in(arrays.from_array)
-def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, **spec: Any) -> _core.Field:
+def from_array(
+    data: Any = None, device_data: Any = None, *, dtype: Any = None, **spec: Any
+) -> _core.Field:
     """A new Field with the values and the dtype of another array.
 
     As `gridbuf.from_array` with dims, origin and halo, and another default for dtype.
@@ -55,12 +69,16 @@ def from_array(data: Any = None, device_data: Any = None, *, dtype: Any = None, 
     if unnamed:
         field._dims_given = False
     if isinstance(source, Field) and source.dims != field.dims:
-        source = Field(source, dims=field.dims)  # the index order is kept; other dims are new names for the same indices
+        source = Field(
+            source, dims=field.dims
+        )  # the index order is kept; other dims are new names for the same indices
     copy_values(field, source)
     return field
 
 
-def to(self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: Any = None, **spec: Any) -> _core.Field:
+def to(
+    self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: Any = None, **spec: Any
+) -> _core.Field:
     """A copy of the Field in another layout, dtype or order of indices.
 
     Parameters
@@ -103,7 +121,9 @@ def to(self: _core.Field, dtype: Any = None, *, dims: Any = None, dimensions: An
     if "halo" not in spec and "origin" not in spec:
         spec |= {"halo": source.halo, "origin": source.origin}
     try:
-        field = Field.empty(source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+        field = Field.empty(
+            source.shape, source.dtype if dtype is None else dtype, **like_spec(source, spec)
+        )
     except TypeError as error:
         raise renamed(error, "Field.to") from None
     field._dims_given = self._dims_given or dims is not None
@@ -145,14 +165,18 @@ def _deepcopy(self: _core.Field, memo: Any) -> _core.Field:
 
 def _reduce(self: _core.Field) -> tuple[Any, ...]:
     """Pickled as values and a request, so that the copy is laid out and aligned as the original."""
-    spec = like_spec(self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index})
+    spec = like_spec(
+        self, {"halo": self.halo, "origin": self.origin, "aligned_index": self.plan.aligned_index}
+    )
     host = to(self, device="cpu") if isinstance(self, _core.DeviceField) else self
     values = np.ascontiguousarray(host.numpy()).reshape(self.shape)
     cls = Field if type(self) in OWN_TYPES else type(self).__dict__.get(CLASS_OF, type(self))
     return _rebuild, (values, spec, cls, self._dims_given), getattr(self, "__dict__", None) or None
 
 
-def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field, dims_given: bool = True) -> _core.Field:
+def _rebuild(
+    values: Any, spec: dict[str, Any], cls: Any = Field, dims_given: bool = True
+) -> _core.Field:
     field = Field.empty(values.shape, values.dtype, **spec)
     if not dims_given:
         field._dims_given = False
@@ -164,27 +188,36 @@ def _rebuild(values: Any, spec: dict[str, Any], cls: Any = Field, dims_given: bo
 
 _TYPES = "_gridbuf_types"
 _MEMORY: dict[Any, tuple[str, str]] = {
-    _core.HostField: ("host", "device='cpu'"), _core.DeviceField: ("device", "device='gpu'"), _core.ManagedField: ("managed", "memory='managed'"),
+    _core.HostField: ("host", "device='cpu'"), _core.DeviceField: ("device", "device='gpu'"),
+    _core.ManagedField: ("managed", "memory='managed'"),
 }  # fmt: skip
 
 
 def type_at(cls: Any, kind: Any) -> Any:
-    """The type of cls's objects whose memory lies where that of `kind` does; Field's own are HostField and its siblings.
+    """The type of cls's objects whose memory lies where that of `kind` does; Field's own are
+    HostField and its siblings.
 
-    It has the interfaces of both, and is called like cls, which keeps it. TypeError for a class of memory elsewhere.
+    It has the interfaces of both, and is called like cls, which keeps it. TypeError for a class of
+    memory elsewhere.
     """
     if bound := next((memory for memory in _MEMORY if issubclass(cls, memory)), None):
         raise TypeError(
-            f"data: it is {_MEMORY[kind][0]} memory, and {cls} is for {_MEMORY[bound][0]} memory; gridbuf.Field takes it as it is, "
-            f"and its to({_MEMORY[bound][1]}) copies it"
+            f"data: it is {_MEMORY[kind][0]} memory, and {cls} is for {_MEMORY[bound][0]} memory;"
+            f" gridbuf.Field takes it as it is, and its to({_MEMORY[bound][1]}) copies it"
         )
     known: dict[Any, Any] | None = cls.__dict__.get(_TYPES)
     if known is None:
         known = {}
         setattr(cls, _TYPES, known)
     if kind not in known:
-        names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
-        known[kind] = type(cls)(cls.__name__, (cls, kind), {**names, "__slots__": (), CLASS_OF: cls})
+        names = {
+            "__module__": cls.__module__,
+            "__qualname__": cls.__qualname__,
+            "__doc__": cls.__doc__,
+        }
+        known[kind] = type(cls)(
+            cls.__name__, (cls, kind), {**names, "__slots__": (), CLASS_OF: cls}
+        )
     return known[kind]
 
 
@@ -216,7 +249,8 @@ def _gt_domain(self: _core.Field) -> tuple[int, int, int]:
     missing = "".join(axis for axis in "IJK" if axis not in self.dims)
     if missing:
         raise ValueError(
-            f"gt_domain: the Field has the indices {''.join(self.dims)} and no {missing}; take it from one that has I, J and K"
+            f"gt_domain: the Field has the indices {''.join(self.dims)} and no {missing}; take it"
+            " from one that has I, J and K"
         )
     size = dict(zip(self.dims, self.domain.shape, strict=True))
     return size["I"], size["J"], size["K"]
@@ -234,7 +268,9 @@ def _gt_interface(self: _core.Field) -> dict[Any, dict[str, Any]]:
 
 
 def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
-    entry = {key: interface[key] for key in ("shape", "typestr", "data")} | {"strides": self.strides}
+    entry = {key: interface[key] for key in ("shape", "typestr", "data")} | {
+        "strides": self.strides
+    }
     if hasattr(self, "__gt_dims__"):
         entry["dims"] = self.__gt_dims__
     return entry
@@ -251,7 +287,8 @@ def _field_repr(self: _core.Field) -> str:
     names = "".join(self.dims) if hasattr(self, "__gt_dims__") else "dims not given,"
     memory = self.plan.memory
     return (
-        f"Field({names} {self.shape} {self.dtype}, strides={self.strides}, origin={self.origin}, halo={self.halo}, device={self.device!r}"
+        f"Field({names} {self.shape} {self.dtype}, strides={self.strides}, origin={self.origin},"
+        f" halo={self.halo}, device={self.device!r}"
         + (f", memory={memory!r}" if memory else "")
         + (", readonly)" if self.readonly else ")")
     )
@@ -292,9 +329,12 @@ def plan_of(array_or_field: Any, /) -> _core.Plan:
 
 
 _said = attrgetter(
-    "shape", "strides", "dims", "padded_shape", "aligned_index", "byte_alignment", "offset", "alloc_nbytes", "device", "memory", "dtype",
+    "shape", "strides", "dims", "padded_shape", "aligned_index", "byte_alignment", "offset",
+    "alloc_nbytes", "device", "memory", "dtype",
 )  # fmt: skip
-_figures = attrgetter("shape", "strides", "offset")  # dtypes that are equal may differ in their hashes
+_figures = attrgetter(
+    "shape", "strides", "offset"
+)  # dtypes that are equal may differ in their hashes
 
 
 def _plan_eq(self: _core.Plan, other: object) -> bool:
@@ -308,8 +348,9 @@ def _plan_hash(self: _core.Plan) -> int:
 
 def _plan_repr(self: _core.Plan) -> str:
     return (
-        f"Plan({''.join(self.dims)} {self.shape} {self.dtype}, strides={self.strides}, aligned_index={self.aligned_index}, "
-        f"byte_alignment={self.byte_alignment}, alloc_nbytes={self.alloc_nbytes}, device={self.device!r})"
+        f"Plan({''.join(self.dims)} {self.shape} {self.dtype}, strides={self.strides},"
+        f" aligned_index={self.aligned_index}, byte_alignment={self.byte_alignment},"
+        f" alloc_nbytes={self.alloc_nbytes}, device={self.device!r})"
     )
 
 
@@ -328,8 +369,10 @@ def _plan_html(self: _core.Plan) -> str:
 def install() -> None:
     """Give the C types their Python methods."""
     methods: dict[str, Any] = {
-        "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce, "_repr_html_": _html,
-        "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain), "__gt_data_interface__": property(_gt_interface),
+        "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
+        "_repr_html_": _html,
+        "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain),
+        "__gt_data_interface__": property(_gt_interface),
         "__init_subclass__": classmethod(_init_subclass), "__repr__": _field_repr, **METHODS,
     }  # fmt: skip
     for name, method in {"from_array": staticmethod(from_array), **methods}.items():

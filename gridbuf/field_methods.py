@@ -1,4 +1,6 @@
-"""What users of arrays expect of a Field: reductions, conversions and the numbers that it is made of."""
+"""What users of arrays expect of a Field: reductions, conversions and the numbers that it is made
+of.
+"""
 
 import operator
 from collections.abc import Callable
@@ -17,7 +19,9 @@ def _on_host(self: _core.Field) -> _core.Field:
 
 
 def _one(self: _core.Field) -> Any:
-    """The array of a Field that somebody takes for a number; a GPU's only where it has one element."""
+    """The array of a Field that somebody takes for a number; a GPU's only where it has one
+    element.
+    """
     return (_on_host(self) if self.size == 1 else self).numpy()
 
 
@@ -49,7 +53,8 @@ def _contains(self: _core.Field, value: Any) -> bool:
 
 
 def to_numpy(self: _core.Field) -> Any:
-    """An ndarray over the same memory, as `numpy()`: by this name storages have it, and matplotlib asks for it.
+    """An ndarray over the same memory, as `numpy()`: by this name storages have it, and matplotlib
+    asks for it.
 
     Returns
     -------
@@ -114,7 +119,9 @@ def tolist(self: _core.Field) -> Any:
     return _on_host(self).numpy().tolist()
 
 
-def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool = True) -> _core.Field:
+def astype(
+    self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool = True
+) -> _core.Field:
     """A Field of another dtype with the same layout, dims, origin and halo.
 
     Parameters
@@ -148,7 +155,9 @@ def astype(self: _core.Field, dtype: Any, *, casting: Any = "unsafe", copy: bool
     if not copy and wanted == self.dtype:
         return self
     if not np.can_cast(self.dtype, wanted, casting):
-        raise TypeError(f"dtype: {self.dtype} does not convert to {wanted} with casting={casting!r}")
+        raise TypeError(
+            f"dtype: {self.dtype} does not convert to {wanted} with casting={casting!r}"
+        )
     made: _core.Field = empty_like(self, wanted)
     _core.copyto(made, self, casting="unsafe")
     return made
@@ -179,7 +188,8 @@ def view(self: _core.Field, kind: Any = None) -> Any:
     Parameters
     ----------
     kind : type, optional
-        `numpy.ndarray`: as `numpy()`; a class of Fields, or nothing: as a Field with the same names and halo.
+        `numpy.ndarray`: as `numpy()`; a class of Fields, or nothing: as a Field with the same names
+        and halo.
 
     Returns
     -------
@@ -204,7 +214,8 @@ def view(self: _core.Field, kind: Any = None) -> Any:
     if isinstance(kind, type) and issubclass(kind, _core.Field):
         return kind(self)
     raise TypeError(
-        f"kind: expected numpy.ndarray or a class of Fields, got {kind!r}; field.numpy().view({kind!r}) reads bytes anew"
+        f"kind: expected numpy.ndarray or a class of Fields, got {kind!r};"
+        f" field.numpy().view({kind!r}) reads bytes anew"
     )
 
 
@@ -244,7 +255,9 @@ def round(self: _core.Field, decimals: int = 0) -> _core.Field:
     """
     from gridbuf.arrays import empty_like
 
-    found = np.round(self.numpy(), integer(decimals, "decimals"))  # without an out: NumPy has none for integers
+    found = np.round(
+        self.numpy(), integer(decimals, "decimals")
+    )  # without an out: NumPy has none for integers
     made: _core.Field = empty_like(self, found.dtype)
     made.numpy()[...] = found
     return made
@@ -263,7 +276,8 @@ def _flags(self: _core.Field) -> Any:
 def _without_names(name: str) -> Callable[..., NoReturn]:
     def method(self: _core.Field, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(
-            f"{name}: its result has no names for its indices, which a Field has; field.numpy().{name}(...) is an ndarray"
+            f"{name}: its result has no names for its indices, which a Field has;"
+            f" field.numpy().{name}(...) is an ndarray"
         )
 
     method.__name__ = method.__qualname__ = name
@@ -346,17 +360,23 @@ def _whole() -> dict[Any, Any]:
 def _blame(error: Exception, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     from gridbuf.numpy_functions import POSITIONAL, blame
 
-    names = POSITIONAL.get(function, ("dtype", "out") if function in (np.cumsum, np.cumprod) else ("out",))
+    names = POSITIONAL.get(
+        function, ("dtype", "out") if function in (np.cumsum, np.cumprod) else ("out",)
+    )
     blame(error, names, args, kwargs)
 
 
 _ALONG_INDICES = {
-    "sum": ("The sum", "[4.0, 6.0]"), "prod": ("The product", "[3.0, 8.0]"), "mean": ("The mean", "[2.0, 3.0]"),
+    "sum": ("The sum", "[4.0, 6.0]"), "prod": ("The product", "[3.0, 8.0]"),
+    "mean": ("The mean", "[2.0, 3.0]"),
     "std": ("The standard deviation", "[1.0, 1.0]"), "var": ("The variance", "[1.0, 1.0]"),
     "min": ("The least element", "[1.0, 2.0]"), "max": ("The greatest element", "[3.0, 4.0]"),
-    "any": ("Whether any element is true", "[True, True]"), "all": ("Whether all elements are true", "[True, True]"),
-    "argmin": ("The place of the least element", "[0, 0]"), "argmax": ("The place of the greatest element", "[1, 1]"),
-    "cumsum": ("The running sum", "[[1.0, 2.0], [4.0, 6.0]]"), "cumprod": ("The running product", "[[1.0, 2.0], [3.0, 8.0]]"),
+    "any": ("Whether any element is true", "[True, True]"),
+    "all": ("Whether all elements are true", "[True, True]"),
+    "argmin": ("The place of the least element", "[0, 0]"),
+    "argmax": ("The place of the greatest element", "[1, 1]"),
+    "cumsum": ("The running sum", "[[1.0, 2.0], [4.0, 6.0]]"),
+    "cumprod": ("The running product", "[[1.0, 2.0], [3.0, 8.0]]"),
 }  # fmt: skip
 
 
@@ -394,9 +414,12 @@ def clip(self: _core.Field, min: Any = None, max: Any = None, **options: Any) ->
 
 
 METHODS: dict[str, Any] = {
-    "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index, "__contains__": _contains, "__array__": _array,
-    "item": item, "to_numpy": to_numpy, "tolist": tolist, "astype": astype, "flags": property(_flags),
-    "fill": fill, "view": view, "tobytes": tobytes, "round": round, "itemsize": property(_itemsize), "clip": clip,
+    "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index,
+    "__contains__": _contains, "__array__": _array,
+    "item": item, "to_numpy": to_numpy, "tolist": tolist, "astype": astype,
+    "flags": property(_flags),
+    "fill": fill, "view": view, "tobytes": tobytes, "round": round, "itemsize": property(_itemsize),
+    "clip": clip,
     **{name: _without_names(name) for name in ("reshape", "ravel", "flatten", "squeeze")},
     **{name: _as_function(name, *texts) for name, texts in _ALONG_INDICES.items()},
 }  # fmt: skip

@@ -1,4 +1,6 @@
-"""What is done once a package has been imported. Wheels have a copy of this file beside the package (startup.py): it imports nothing of gridbuf."""
+"""What is done once a package has been imported. Wheels have a copy of this file beside the package
+(startup.py): it imports nothing of gridbuf.
+"""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +10,9 @@ from typing import Any
 def when_imported(package: str, call: Callable[[], Any]) -> None:
     """Call once, now if the package is imported, else when it has been."""
     module = sys.modules.get(package)
-    if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
+    if module is not None and not getattr(
+        getattr(module, "__spec__", None), "_initializing", False
+    ):
         call()
         return
     if _waiting not in sys.meta_path:
@@ -24,7 +28,9 @@ def forget(package: str, call: Callable[[], Any]) -> None:
 
 
 class _Waiting:
-    """A finder that finds nothing by itself: it asks the others, and has the loader tell when it is through."""
+    """A finder that finds nothing by itself: it asks the others, and has the loader tell when it is
+    through.
+    """
 
     def __init__(self) -> None:
         self.calls: dict[str, list[Callable[[], Any]]] = {}

@@ -1,4 +1,6 @@
-"""What a new array or Field takes over from the one it is made from: values, request, names, class. The faces are arrays.py and field.py."""
+"""What a new array or Field takes over from the one it is made from: values, request, names, class.
+The faces are arrays.py and field.py.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -28,10 +30,14 @@ def _values_of(data: Any, device_data: Any) -> Any:
 
 
 def on_device(data: Any) -> bool:
-    """Whether data is an array in the memory of a GPU; storages, which may be in two places, are asked by themselves."""
+    """Whether data is an array in the memory of a GPU; storages, which may be in two places, are
+    asked by themselves.
+    """
     if not hasattr(type(data), "__cuda_array_interface__") or hasattr(type(data), "sync_state"):
         return False
-    return isinstance(data if isinstance(data, _core.Field) else _core.Field(data), _core.DeviceField)
+    return isinstance(
+        data if isinstance(data, _core.Field) else _core.Field(data), _core.DeviceField
+    )
 
 
 def base_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
@@ -39,7 +45,9 @@ def base_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[int, ...]:
     if not dtype.shape:
         return shape
     if shape[-dtype.ndim :] != dtype.shape:
-        raise ValueError(f"data: shape {shape} does not end in {dtype.shape}, the sub-shape of dtype {dtype}")
+        raise ValueError(
+            f"data: shape {shape} does not end in {dtype.shape}, the sub-shape of dtype {dtype}"
+        )
     return shape[: -dtype.ndim]
 
 
@@ -49,18 +57,25 @@ def copy_values(target: Any, source: Any) -> None:
     wanted = target.dtype
     if not np.can_cast(own, wanted, "same_kind"):
         raise TypeError(
-            f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep the data's, or convert first"
+            f"data: {own} does not convert to dtype {wanted} (same_kind); give dtype=None to keep"
+            " the data's, or convert first"
         )
     _core.copyto(target, source)
 
 
-def prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
-    """What `from_array` copies, the keywords completed with the data's own names, and the dtype of the result."""
+def prepare(
+    data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
+) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
+    """What `from_array` copies, the keywords completed with the data's own names, and the dtype of
+    the result.
+    """
     if isinstance(device_data, (str, type, np.dtype)):
         dtype, device_data = device_data, None
     if "sync_state" in spec:
         spec = {key: value for key, value in spec.items() if key != "sync_state"}
-        warnings.warn("sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3)
+        warnings.warn(
+            "sync_state has no meaning for arrays and is ignored", DeprecationWarning, stacklevel=3
+        )
     source = _values_of(data, device_data)
     resolved = source.dtype if dtype is None else as_dtype(dtype)
     if resolved.shape == () and "dimensions" not in spec and "dims" not in spec:
@@ -71,7 +86,9 @@ def prepare(data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]) -> tu
 
 
 def renamed(error: TypeError, name: str) -> TypeError:
-    """An error about a keyword, told by the function that was called instead of the one that this calls."""
+    """An error about a keyword, told by the function that was called instead of the one that this
+    calls.
+    """
     _, words, rest = str(error).partition("() got an unexpected keyword argument")
     return TypeError(name + words + rest) if words else error
 
@@ -107,7 +124,9 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, _core.Field):
         if "aligned_index" not in spec and "halo" not in spec:
             spec["aligned_index"] = plan.aligned_index
-        if data._own_plan is not None and stays:  # a preset may ask for more than a power of two, and asks again by itself
+        if (
+            data._own_plan is not None and stays
+        ):  # a preset may ask for more than a power of two, and asks again by itself
             spec.setdefault("byte_alignment", plan.byte_alignment & -plan.byte_alignment)
     return spec
 
@@ -134,11 +153,18 @@ def like(
     dtype: Any,
     spec: dict[str, Any],
 ) -> Any:
-    """New memory after the model of `data`, in the general case; without keywords C does it (`_core.like`)."""
+    """New memory after the model of `data`, in the general case; without keywords C does it
+    (`_core.like`).
+    """
     if not isinstance(data, _core.Field):
         source = values(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         try:
-            return make(tuple(source.shape), *args, source.dtype if dtype is None else dtype, **like_spec(source, spec))
+            return make(
+                tuple(source.shape),
+                *args,
+                source.dtype if dtype is None else dtype,
+                **like_spec(source, spec),
+            )
         except TypeError as error:
             raise renamed(error, f"{make.__name__}_like") from None
     named = data._dims_given or names_in(spec)

@@ -1,4 +1,6 @@
-"""Packages whose names are loaded together, when the first of them is asked for: importing gridbuf pays for none of them."""
+"""Packages whose names are loaded together, when the first of them is asked for: importing gridbuf
+pays for none of them.
+"""
 
 import sys
 from collections.abc import Callable
@@ -6,15 +8,17 @@ from typing import Any
 
 
 def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that has the names in `__all__` of its module `public`, and what that makes."""
+    """`__getattr__` and `__dir__` of a package that has the names in `__all__` of its module
+    `public`, and what that makes.
+    """
     namespace = vars(sys.modules[package])
 
     def load() -> Any:
         public = __import__(f"{package}.public", fromlist=["public"])
         if "__all__" not in vars(public):
             raise ImportError(
-                f"{package} is being imported: a signal handler or a tracer runs within its first use and needs it, too; "
-                "use before what a handler uses"
+                f"{package} is being imported: a signal handler or a tracer runs within its first"
+                " use and needs it, too; use before what a handler uses"
             )
         namespace.update({name: getattr(public, name) for name in ("__all__", *public.__all__)})
         return public
@@ -22,7 +26,8 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
     def find(name: str) -> Any:
         from importlib.util import find_spec
 
-        # Names of tools are none of ours; a file's name is asked for by an import, which then loads that file alone.
+        # Names of tools are none of ours; a file's name is asked for by an import, which then loads
+        # that file alone.
         if name == "__all__" or not (name.startswith("_") or find_spec(f"{package}.{name}")):
             public = load()
             if name not in namespace and hasattr(public, name):

@@ -1,7 +1,7 @@
 """Statistics and limits of the memory that gridbuf hands out, and who holds it.
 
-`device` and `memory` name a pool, as they do in `gridbuf.empty`: `device="gpu"` or `("gpu", n)`, `memory="pinned"` or
-`"managed"`; `device="cpu"` alone the host's heap.
+`device` and `memory` name a pool, as they do in `gridbuf.empty`: `device="gpu"` or `("gpu", n)`,
+`memory="pinned"` or `"managed"`; `device="cpu"` alone the host's heap.
 
 Examples
 --------
@@ -22,21 +22,43 @@ from gridbuf.validation import integer
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
 
-_KINDS = {MEMORY_HOST: "host", MEMORY_PINNED: "pinned", MEMORY_DEVICE: "gpu", MEMORY_MANAGED: "managed"}
+_KINDS = {
+    MEMORY_HOST: "host",
+    MEMORY_PINNED: "pinned",
+    MEMORY_DEVICE: "gpu",
+    MEMORY_MANAGED: "managed",
+}
 _HEAP = (MEMORY_HOST, 0)
-_COUNTERS = ("live_bytes", "cached_bytes", "peak_bytes", "live_buffers", "allocations", "hits", "misses")
+_COUNTERS = (
+    "live_bytes",
+    "cached_bytes",
+    "peak_bytes",
+    "live_buffers",
+    "allocations",
+    "hits",
+    "misses",
+)
 
 
 def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
     """The kind and device of a pool of the driver's memory; None for the host's heap."""
     number = 0
-    if isinstance(device, tuple) and len(device) == 2 and isinstance(device[0], str) and device[0] == "gpu":
+    if (
+        isinstance(device, tuple)
+        and len(device) == 2
+        and isinstance(device[0], str)
+        and device[0] == "gpu"
+    ):
         number = integer(device[1], "device")
         device = "gpu" if 0 <= number < 1 << 15 else device
     if not (device is None or (isinstance(device, str) and device in ("cpu", "gpu"))):
-        raise ValueError(f"device: {device!r} is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)")
+        raise ValueError(
+            f"device: {device!r} is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)"
+        )
     if not (memory is None or (isinstance(memory, str) and memory in ("pinned", "managed"))):
-        raise ValueError(f"memory: {memory!r} is not known; allowed are None, 'pinned' and 'managed'")
+        raise ValueError(
+            f"memory: {memory!r} is not known; allowed are None, 'pinned' and 'managed'"
+        )
     if memory == "pinned":
         return MEMORY_PINNED, 0  # one pool for all devices
     if memory == "managed":
@@ -45,7 +67,9 @@ def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
 
 
 def _name(kind: int, device: int) -> str:
-    """What a pool is called in figures; of the host's heap and of pinned memory there is one for all devices."""
+    """What a pool is called in figures; of the host's heap and of pinned memory there is one for
+    all devices.
+    """
     return _KINDS[kind] if kind in (MEMORY_HOST, MEMORY_PINNED) else f"{_KINDS[kind]}:{device}"
 
 
@@ -54,7 +78,10 @@ def _pools() -> list[tuple[int, int]]:
     if not _core.cuda_started():
         return []
     count = _core.cuda_count()
-    return [(MEMORY_PINNED, 0), *((kind, n) for n in range(count) for kind in (MEMORY_DEVICE, MEMORY_MANAGED))]
+    return [
+        (MEMORY_PINNED, 0),
+        *((kind, n) for n in range(count) for kind in (MEMORY_DEVICE, MEMORY_MANAGED)),
+    ]
 
 
 def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
@@ -63,14 +90,16 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
     Parameters
     ----------
     device, memory
-        Which pool; "cpu" is the host's heap. Without either: all of them together, with the limit and the bound of the heap.
+        Which pool; "cpu" is the host's heap. Without either: all of them together, with the limit
+        and the bound of the heap.
 
     Returns
     -------
     dict
-        live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses (counts; for a miss memory
-        had to be mapped); limit (bytes or None); cache_bound (bytes). The heap's have besides numpy_allocations: how many
-        NumPy made for itself (gridbuf.interop.numpy); and kinds: the first seven by kind of memory, with "pinned",
+        live_bytes, cached_bytes, peak_bytes (bytes), live_buffers, allocations, hits and misses
+        (counts; for a miss memory had to be mapped); limit (bytes or None); cache_bound (bytes).
+        The heap's have besides numpy_allocations: how many NumPy made for itself
+        (gridbuf.interop.numpy); and kinds: the first seven by kind of memory, with "pinned",
         "gpu:0", "managed:0", ... once a GPU was used.
 
     Raises
@@ -130,7 +159,9 @@ def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -
     pool = _pool(device, memory) or _HEAP
     nbytes = -1 if limit is None else integer(limit, "limit", allowed="an int (bytes) or None")
     if limit is not None and nbytes < 0:
-        raise ValueError(f"limit: {limit!r} bytes is not allowed; give 0 or more, or None for no limit")
+        raise ValueError(
+            f"limit: {limit!r} bytes is not allowed; give 0 or more, or None for no limit"
+        )
     _core.memory_set_limit(*pool, min(nbytes, (1 << 63) - 1))
 
 
@@ -192,7 +223,11 @@ class LiveBuffer(NamedTuple):
     pool: str = "host"
 
     def __str__(self) -> str:
-        what = "" if self.plan is None else f"{''.join(self.plan.dims)} {self.plan.shape} {self.plan.dtype}"
+        what = (
+            ""
+            if self.plan is None
+            else f"{''.join(self.plan.dims)} {self.plan.shape} {self.plan.dtype}"
+        )
         where = "" if self.where is None else f"  {self.where}"
         pool = "" if self.pool == "host" else f"  {self.pool}"
         return f"#{self.id:<8} {self.nbytes:>15,} bytes  {self.age:>6} s  {what}{pool}{where}"

@@ -1,4 +1,6 @@
-"""How other processes are started with MPI: mpirun's command, and an environment that says nothing of a job that this one may be in."""
+"""How other processes are started with MPI: mpirun's command, and an environment that says nothing
+of a job that this one may be in.
+"""
 
 import ctypes
 import os
@@ -20,12 +22,20 @@ OF_A_JOB = (
 def environment(**more: str) -> dict[str, str]:
     """This process's, for a child that starts MPI itself or by mpirun, whoever the user is."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}
-    ways = {} if _reads_others() else {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_smsc": "^cma"}
-    return clean | ways | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+    ways = (
+        {}
+        if _reads_others()
+        else {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_smsc": "^cma"}
+    )
+    return (
+        clean | ways | {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} | more
+    )
 
 
 def _reads_others() -> bool:
-    """Whether processes may read each other's memory: Open MPI tries, and where a container refuses it prints a line for each message."""
+    """Whether processes may read each other's memory: Open MPI tries, and where a container refuses
+    it prints a line for each message.
+    """
     byte = ctypes.create_string_buffer(1)
     part = (ctypes.c_void_p * 2)(ctypes.addressof(byte), 1)
     try:
@@ -46,6 +56,12 @@ def missing() -> str:
 def command(ranks: int) -> list[str]:
     """mpirun for so many processes, of which there may be more than cores."""
     mpirun = str(shutil.which("mpirun"))
-    said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, timeout=30, check=False).stdout
-    ours = ["--allow-run-as-root", "--oversubscribe"] if "Open MPI" in said or "OpenRTE" in said else []
+    said = subprocess.run(
+        [mpirun, "--version"], capture_output=True, text=True, timeout=30, check=False
+    ).stdout
+    ours = (
+        ["--allow-run-as-root", "--oversubscribe"]
+        if "Open MPI" in said or "OpenRTE" in said
+        else []
+    )
     return [mpirun, *ours, "-n", str(ranks)]

@@ -1,4 +1,6 @@
-"""What an object says of its indices, and the arrays behind it (the utilities of GT4Py's "Allocation and Array Interfaces")."""
+"""What an object says of its indices, and the arrays behind it (the utilities of GT4Py's
+"Allocation and Array Interfaces").
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -14,7 +16,9 @@ MOST = 32  # indices
 def is_name(entry: object) -> bool:
     """Whether an entry is "I", "J", "K" or a data dimension: "0", "1", ..."""
     name = name_of(entry)
-    return name in ("I", "J", "K") or (name.isdecimal() and len(name) < 10 and str(int(name)) == name)
+    return name in ("I", "J", "K") or (
+        name.isdecimal() and len(name) < 10 and str(int(name)) == name
+    )
 
 
 def own_name(obj: Any) -> str | None:
@@ -38,11 +42,15 @@ def name_of(entry: Any) -> str:
 
 
 def read_names(given: Any, what: str, *, ordered: bool = True) -> tuple[str, ...]:
-    """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]; a set where their order says nothing."""
+    """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]; a set
+    where their order says nothing.
+    """
     own = own_name(given)
     entries = (own,) if own is not None else given
     axes = None if isinstance(given, str | Sequence) else getattr(given, "axes", None)
-    if own is None and isinstance(axes, Sequence):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
+    if own is None and isinstance(
+        axes, Sequence
+    ):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
         entries = (*axes, *range(len(getattr(given, "data_dims", ()))))
     if ordered and isinstance(given, set | frozenset):
         raise TypeError(f"{what} is {given!r}, and a set has no order; give a sequence")
@@ -53,7 +61,10 @@ def read_names(given: Any, what: str, *, ordered: bool = True) -> tuple[str, ...
     if len(names) > MOST:
         raise ValueError(f"{what} names more than {MOST} indices")
     if not all(map(is_name, names)):
-        raise ValueError(f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', '1', '2', ...")
+        raise ValueError(
+            f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0',"
+            " '1', '2', ..."
+        )
     if len(set(names)) != len(names):
         raise ValueError(f"{what} {names} names an index twice")
     return names
@@ -73,8 +84,8 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     Returns
     -------
     tuple of str, or None
-        `__gt_dims__`; else `dims` when every entry is a valid name, which older storages and xarray have;
-        else `annotation`.
+        `__gt_dims__`; else `dims` when every entry is a valid name, which older storages and xarray
+        have; else `annotation`.
 
     Raises
     ------
@@ -94,7 +105,12 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     if dims is None:
         older = getattr(obj, "dims", None)
         is_field = hasattr(type(obj), "__gt_dims__")  # a Field without names of its own
-        if not is_field and isinstance(older, str | Sequence) and len(older) > 0 and all(is_name(d) for d in older):
+        if (
+            not is_field
+            and isinstance(older, str | Sequence)
+            and len(older) > 0
+            and all(is_name(d) for d in older)
+        ):
             dims = older
     if dims is not None:
         return read_names(dims, "obj: its __gt_dims__")
@@ -231,7 +247,9 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
     try:
         import cupy as cp
     except ImportError as error:
-        raise ImportError("as_cupy needs cupy (pip install cupy-cuda13x), which is not installed") from error
+        raise ImportError(
+            "as_cupy needs cupy (pip install cupy-cuda13x), which is not installed"
+        ) from error
     if isinstance(obj, cp.ndarray):
         array = obj
     elif hasattr(type(obj), "__cupy_get_ndarray__"):
@@ -239,14 +257,22 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
     elif hasattr(obj, "__cuda_array_interface__"):
         array = cp.asarray(obj)
     else:
-        raise TypeError(f"obj: {type(obj).__name__} has no device memory (no __cuda_array_interface__); use as_numpy")
+        raise TypeError(
+            f"obj: {type(obj).__name__} has no device memory (no __cuda_array_interface__); use"
+            " as_numpy"
+        )
     order = _transposition(obj, dims)
     return array if order is None else array.transpose(order)
 
 
 def canonical(dims: Iterable[str]) -> tuple[str, ...]:
     """Dims in the order I, J, K, 0, 1, ..."""
-    return tuple(sorted(dims, key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d))))
+    return tuple(
+        sorted(
+            dims,
+            key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d)),
+        )
+    )
 
 
 def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:

@@ -1,4 +1,6 @@
-"""What the copying kernels leave to NumPy: sources that are no arrays, and dtypes that are not plain bytes."""
+"""What the copying kernels leave to NumPy: sources that are no arrays, and dtypes that are not
+plain bytes.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,12 +19,20 @@ def _plain(dtype: np.dtype[Any]) -> bool:
 
 
 def apart(target: np.ndarray[Any, Any], source: Any) -> Any:
-    """The source, copied where NumPy (up to 2.5) might read of it what it has already overwritten."""
-    return source.copy() if isinstance(source, np.ndarray) and np.may_share_memory(target, source) else source
+    """The source, copied where NumPy (up to 2.5) might read of it what it has already
+    overwritten.
+    """
+    return (
+        source.copy()
+        if isinstance(source, np.ndarray) and np.may_share_memory(target, source)
+        else source
+    )
 
 
 def _source(src: Any) -> np.ndarray[Any, Any]:
-    return host_array(src) if isinstance(src, np.ndarray) else values(src)  # what is masked would show
+    return (
+        host_array(src) if isinstance(src, np.ndarray) else values(src)
+    )  # what is masked would show
 
 
 def _target(dst: Any) -> np.ndarray[Any, Any]:
@@ -33,7 +43,9 @@ def _target(dst: Any) -> np.ndarray[Any, Any]:
     return target
 
 
-def _converted(source: Any, dtype: "np.dtype[Any]", casting: Any, progress: Progress) -> np.ndarray[Any, Any]:
+def _converted(
+    source: Any, dtype: "np.dtype[Any]", casting: Any, progress: Progress
+) -> np.ndarray[Any, Any]:
     """The values as a new array of the dtype, for memory that only whole items can be moved to."""
     source = values(source)
     array = np.empty_like(source, dtype)
@@ -44,14 +56,22 @@ def _converted(source: Any, dtype: "np.dtype[Any]", casting: Any, progress: Prog
 def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
     """`gridbuf.copyto` for whatever the kernels did not take."""
     casting = casting or "same_kind"
-    if not isinstance(dst, (np.ndarray, _core.Field)) and get_dims(dst) is not None and get_dims(src) is not None:
-        _core.copyto(_core.Field(dst), src, casting=casting, progress=progress)  # both say what their indices mean
+    if (
+        not isinstance(dst, (np.ndarray, _core.Field))
+        and get_dims(dst) is not None
+        and get_dims(src) is not None
+    ):
+        _core.copyto(
+            _core.Field(dst), src, casting=casting, progress=progress
+        )  # both say what their indices mean
         return
     target, number = _target(dst), isinstance(src, (bool, int, float, complex, np.generic))
     with naming("src"):
         source = src if number else _source(src)
     scalar = number or source.ndim == 0
-    if scalar and _plain(target.dtype):  # Python's numbers take dst's dtype, as NumPy's rules have it
+    if scalar and _plain(
+        target.dtype
+    ):  # Python's numbers take dst's dtype, as NumPy's rules have it
         value = np.empty((), target.dtype)
         with naming("src"):
             np.copyto(value, source, casting=casting)

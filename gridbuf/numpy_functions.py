@@ -1,4 +1,6 @@
-"""What storages and Fields both say of NumPy's functions: what they are called with, and those that are ufuncs in another dress."""
+"""What storages and Fields both say of NumPy's functions: what they are called with, and those that
+are ufuncs in another dress.
+"""
 
 import inspect
 import operator
@@ -16,9 +18,18 @@ _clip: Any = import_module("numpy._core._methods" if WEAK_SCALARS else "numpy.co
 
 
 def clip(
-    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **options: Any,
 ) -> Any:
-    """`np.clip`, whatever of the four bounds is given: NumPy's own, which leaves out what no integer of the dtype exceeds."""
+    """`np.clip`, whatever of the four bounds is given: NumPy's own, which leaves out what no
+    integer of the dtype exceeds.
+    """
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
     bounds: list[Any] = [None if bound is np._NoValue else bound for bound in (low, high)]
@@ -34,21 +45,28 @@ POSITIONAL: dict[Any, tuple[str, ...]] = {
     np.sum: _DTYPE_FIRST, np.prod: _DTYPE_FIRST, np.nansum: _DTYPE_FIRST, np.nanprod: _DTYPE_FIRST,
     np.mean: ("dtype", "out", "keepdims"), np.nanmean: ("dtype", "out", "keepdims"),
     np.std: _SPREAD, np.var: _SPREAD, np.nanstd: _SPREAD, np.nanvar: _SPREAD,
-    np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND, np.nanmin: _BOUND,
-    np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN, np.nanmedian: _MEDIAN,
+    np.max: _BOUND, np.min: _BOUND, np.amax: _BOUND, np.amin: _BOUND, np.nanmax: _BOUND,
+    np.nanmin: _BOUND,
+    np.all: ("out", "keepdims"), np.any: ("out", "keepdims"), np.median: _MEDIAN,
+    np.nanmedian: _MEDIAN,
 }  # fmt: skip
-# Of all elements: what NumPy's function comes to, called with an array and None for the axis. Of Fields and of storages C asks first.
+# Of all elements: what NumPy's function comes to, called with an array and None for the axis. Of
+# Fields and of storages C asks first.
 WHOLE = {
     **{function: function for function in POSITIONAL},
-    np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce, np.amax: np.maximum.reduce,
+    np.sum: np.add.reduce, np.prod: np.multiply.reduce, np.max: np.maximum.reduce,
+    np.amax: np.maximum.reduce,
     np.min: np.minimum.reduce, np.amin: np.minimum.reduce,
-    **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean, np.std, np.var)},
+    **{function: getattr(np.ndarray, function.__name__) for function in (np.all, np.any, np.mean,
+    np.std, np.var)},
 }  # fmt: skip
 _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
 def kept(keepdims: Any) -> bool:
-    """What `keepdims` says, which some of NumPy's methods hand on as not given. NumPy's reductions take ints as well."""
+    """What `keepdims` says, which some of NumPy's methods hand on as not given. NumPy's reductions
+    take ints as well.
+    """
     if keepdims is np._NoValue:
         return False
     try:
@@ -71,32 +89,44 @@ def _of_kind(kinds: str, expected: str) -> Callable[[Any, str], None]:
 
 
 def check_out(value: Any, argument: str = "out") -> None:
-    """Lists would be written to as copies; and NumPy (2.4, 2.5) counts wrongly what a reduction writes into an array of objects."""
+    """Lists would be written to as copies; and NumPy (2.4, 2.5) counts wrongly what a reduction
+    writes into an array of objects.
+    """
     for each in value if isinstance(value, tuple) else (value,):
         if each is not None and (not hasattr(each, "shape") or isinstance(each, np.generic)):
             raise TypeError(f"{argument}: expected an array, a Field or a storage, got {each!r}")
         if getattr(getattr(each, "dtype", None), "hasobject", False):
-            raise TypeError(f"{argument}: expected an array of plain elements, got one of Python objects")
+            raise TypeError(
+                f"{argument}: expected an array of plain elements, got one of Python objects"
+            )
 
 
 _READERS: dict[str, Callable[[Any, str], object]] = {
-    "dtype": lambda value, _: as_dtype(value), "keepdims": lambda value, _: kept(value), "out": check_out,
+    "dtype": lambda value, _: as_dtype(value), "keepdims": lambda value, _: kept(value),
+    "out": check_out,
     **dict.fromkeys(("axis", "decimals", "offset"), _whole),
     **dict.fromkeys(("where", "condition"), _of_kind("b", "bools")),
     **dict.fromkeys(("indices", "kth", "repeats"), _of_kind("biu", "integers")),
-    **dict.fromkeys(("b", "ddof", "initial", "max", "min", "v", "value", "values"), _of_kind("biufc", "numbers")),
+    **dict.fromkeys(("b", "ddof", "initial", "max", "min", "v", "value", "values"),
+    _of_kind("biufc", "numbers")),
 }  # fmt: skip
 
 
-def blame(error: Exception, names: Sequence[str], args: Sequence[Any], options: dict[str, Any]) -> None:
-    """An error of NumPy's about the arguments of these names: raised by the first of them that is none of what it may be."""
+def blame(
+    error: Exception, names: Sequence[str], args: Sequence[Any], options: dict[str, Any]
+) -> None:
+    """An error of NumPy's about the arguments of these names: raised by the first of them that is
+    none of what it may be.
+    """
     said = {**dict(zip(names, args, strict=False)), **options}
     for name, value in {} if str(error).partition(":")[0] in said else said.items():
         if name in _READERS and not (name == "axis" and isinstance(value, str | tuple | list)):
             try:
                 _READERS[name](value, name)
             except (TypeError, ValueError) as about:
-                raise (about if str(about).startswith(name) else type(about)(f"{name}: {about}")) from None
+                raise (
+                    about if str(about).startswith(name) else type(about)(f"{name}: {about}")
+                ) from None
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +135,9 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def averaged(reduce: Callable[..., Any], average: Any, weights: Any, returned: Any) -> Any:
-    """`np.average` by `reduce`, which runs a function of an array and makes a result of what that finds; for the weights' sum NumPy is not asked again."""
+    """`np.average` by `reduce`, which runs a function of an array and makes a result of what that
+    finds; for the weights' sum NumPy is not asked again.
+    """
     options = {} if weights is None else {"weights": weights}
     if not returned:
         return reduce(average, **options)
@@ -132,7 +164,10 @@ def inside(obj: Any) -> Iterator[Any]:
 
 
 def numbered(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], positions: Callable[[Any], tuple[int, ...]]
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    positions: Callable[[Any], tuple[int, ...]],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments with the names of axes as the numbers that `positions` gives."""
 
@@ -143,9 +178,17 @@ def numbered(
         return positions(value) if any(isinstance(part, str) for part in inside(value)) else value
 
     kwargs = {key: number(value) if key in _AXIS else value for key, value in kwargs.items()}
-    if any(isinstance(part, str) for arg in args if isinstance(arg, (str, tuple, list)) for part in inside(arg)):
+    if any(
+        isinstance(part, str)
+        for arg in args
+        if isinstance(arg, (str, tuple, list))
+        for part in inside(arg)
+    ):
         names = _parameters(func)
-        args = tuple(number(arg) if i < len(names) and names[i] in _AXIS else arg for i, arg in enumerate(args))
+        args = tuple(
+            number(arg) if i < len(names) and names[i] in _AXIS else arg
+            for i, arg in enumerate(args)
+        )
     return args, kwargs
 
 

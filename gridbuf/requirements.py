@@ -1,7 +1,8 @@
 """What memory must satisfy to be wrapped: `Field(data, require={...})`.
 
-A Field shares the memory or the caller learns the first requirement that is missed and how to make a copy that
-meets them all. Nothing is copied here. Go programs ask `alloc.Satisfies`; `alloc/testdata/satisfy.jsonl` holds both to the same.
+A Field shares the memory or the caller learns the first requirement that is missed and how to make
+a copy that meets them all. Nothing is copied here. Go programs ask `alloc.Satisfies`;
+`alloc/testdata/satisfy.jsonl` holds both to the same.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,16 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.suggesting import suggestion
 
-KEYS = ("dtype", "device", "memory", "backend", "layout", "padding", "byte_alignment", "aligned_index")
+KEYS = (
+    "dtype",
+    "device",
+    "memory",
+    "backend",
+    "layout",
+    "padding",
+    "byte_alignment",
+    "aligned_index",
+)
 
 
 def check(field: _core.Field, require: Mapping[str, Any]) -> bool:
@@ -23,10 +33,10 @@ def check(field: _core.Field, require: Mapping[str, Any]) -> bool:
     field
         A Field over the memory in question.
     require
-        Any of `dtype`, `device`, `memory`, `backend`, `layout`, `padding`, `byte_alignment` and `aligned_index`, which
-        mean what they mean for `gridbuf.empty`. They are checked in this order. A backend asks for the order of its
-        strides, for unit stride where it is smallest, and for its own alignment; strides may be larger than a plan's,
-        as those of a slice are.
+        Any of `dtype`, `device`, `memory`, `backend`, `layout`, `padding`, `byte_alignment` and
+        `aligned_index`, which mean what they mean for `gridbuf.empty`. They are checked in this
+        order. A backend asks for the order of its strides, for unit stride where it is smallest,
+        and for its own alignment; strides may be larger than a plan's, as those of a slice are.
 
     Examples
     --------
@@ -44,12 +54,15 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
     unknown = [key for key in require if key not in KEYS]
     if unknown:
         raise ValueError(
-            f"require: {unknown[0]!r} is no requirement; there are {', '.join(KEYS)}{suggestion(str(unknown[0]), KEYS)}"
+            f"require: {unknown[0]!r} is no requirement; there are"
+            f" {', '.join(KEYS)}{suggestion(str(unknown[0]), KEYS)}"
         )
     wanted = {key: value for key, value in require.items() if value is not None}
     if "dtype" in wanted and np.dtype(wanted["dtype"]) != field.dtype:
         plan = _core.plan(field.shape, wanted["dtype"], **_spec(field, wanted))
-        _miss(field, wanted, plan, f"dtype: expected {np.dtype(wanted['dtype'])}, found {field.dtype}")
+        _miss(
+            field, wanted, plan, f"dtype: expected {np.dtype(wanted['dtype'])}, found {field.dtype}"
+        )
     unmet = _core.unmet(field, field.shape, field.dtype, **_spec(field, wanted))
     if unmet is not None:
         _miss(field, wanted, unmet[1], _words(field, wanted, *unmet))
@@ -57,20 +70,42 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
 
 
 def _spec(field: _core.Field, wanted: dict[str, Any]) -> Any:
-    """What to plan. Where a boundary is asked for, the element on it is the first within the halo unless another is named."""
-    spec = {key: value for key, value in wanted.items() if key != "dtype"} | {"dimensions": field.dims}
+    """What to plan. Where a boundary is asked for, the element on it is the first within the halo
+    unless another is named.
+    """
+    spec = {key: value for key, value in wanted.items() if key != "dtype"} | {
+        "dimensions": field.dims
+    }
     if "byte_alignment" in wanted or "backend" in wanted:
         spec.setdefault("aligned_index", _aligned_index(field))
     return spec
 
 
 def _aligned_index(field: _core.Field) -> tuple[int, ...]:
-    return tuple(low for low, _ in field.halo) if field.halo is not None else field.origin or (0,) * field.ndim
+    return (
+        tuple(low for low, _ in field.halo)
+        if field.halo is not None
+        else field.origin or (0,) * field.ndim
+    )
 
 
-def _words(field: _core.Field, wanted: dict[str, Any], what: str, plan: _core.Plan, boundary: int, after: int) -> str:
-    """What is missed, under the name of the requirement that asks for it: the narrowest one given, else the backend."""
-    key = {"order": "layout", "rows": "padding", "packed": "padding", "boundary": "byte_alignment"}.get(what, what)
+def _words(
+    field: _core.Field,
+    wanted: dict[str, Any],
+    what: str,
+    plan: _core.Plan,
+    boundary: int,
+    after: int,
+) -> str:
+    """What is missed, under the name of the requirement that asks for it: the narrowest one given,
+    else the backend.
+    """
+    key = {
+        "order": "layout",
+        "rows": "padding",
+        "packed": "padding",
+        "boundary": "byte_alignment",
+    }.get(what, what)
     if key not in wanted:
         key = "backend" if "backend" in wanted else "aligned_index"
     source = f"{key}: {wanted[key]!r}"
@@ -79,7 +114,10 @@ def _words(field: _core.Field, wanted: dict[str, Any], what: str, plan: _core.Pl
         return f"{source}: expected {getattr(plan, what)!r}, found {getattr(field.plan, what)!r}"
     if what == "boundary":
         source = source if key == "backend" else key
-        return f"{source}: element {plan.aligned_index} must lie on a boundary of {boundary} bytes, and it lies {after} bytes after one"
+        return (
+            f"{source}: element {plan.aligned_index} must lie on a boundary of {boundary} bytes,"
+            f" and it lies {after} bytes after one"
+        )
     words = {
         "order": "orders the strides otherwise",
         "rows": f"puts rows on multiples of {boundary} bytes",
@@ -90,19 +128,30 @@ def _words(field: _core.Field, wanted: dict[str, Any], what: str, plan: _core.Pl
 
 def _miss(field: _core.Field, wanted: dict[str, Any], plan: _core.Plan, what: str) -> NoReturn:
     raise ValueError(
-        f"require: {what}. Strides: expected {plan.strides} for dims {''.join(field.dims)}, found {field.strides}. "
-        f"A proper copy: {_call(field, wanted)}"
+        f"require: {what}. Strides: expected {plan.strides} for dims {''.join(field.dims)}, found"
+        f" {field.strides}. A proper copy: {_call(field, wanted)}"
     )
 
 
 def _call(field: _core.Field, wanted: dict[str, Any]) -> str:
-    """The call that makes a copy which meets the requirements, as Python text over the name `data`."""
+    """The call that makes a copy which meets the requirements, as Python text over the name
+    `data`.
+    """
     dtype = np.dtype(wanted.get("dtype", field.dtype))
-    name = dtype.descr if dtype.names else dtype.str if dtype.kind != "V" else dtype.name  # ml_dtypes' have kind V
+    name = (
+        dtype.descr if dtype.names else dtype.str if dtype.kind != "V" else dtype.name
+    )  # ml_dtypes' have kind V
     data = "data"
     if not np.can_cast(field.dtype, dtype, "same_kind"):
         data = f"gridbuf.as_numpy(data).astype({name!r})"
-    spec: dict[str, Any] = {"dtype": name} | ({"dims": field.dims} if hasattr(field, "__gt_dims__") else {})
-    spec |= {key: getattr(field, key) for key in ("halo", "origin") if getattr(field, key) is not None}
+    spec: dict[str, Any] = {"dtype": name} | (
+        {"dims": field.dims} if hasattr(field, "__gt_dims__") else {}
+    )
+    spec |= {
+        key: getattr(field, key) for key in ("halo", "origin") if getattr(field, key) is not None
+    }
     spec |= {key: wanted[key] for key in KEYS if key in wanted and key != "dtype"}
-    return f"gridbuf.Field.from_array({data}, {', '.join(f'{key}={value!r}' for key, value in spec.items())})"
+    return (
+        f"gridbuf.Field.from_array({data},"
+        f" {', '.join(f'{key}={value!r}' for key, value in spec.items())})"
+    )

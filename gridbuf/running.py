@@ -1,4 +1,6 @@
-"""Running somebody's program unchanged, as `python program.py` would, in this process: what `run` and tools like it are made of."""
+"""Running somebody's program unchanged, as `python program.py` would, in this process: what `run`
+and tools like it are made of.
+"""
 
 import argparse
 import builtins
@@ -17,13 +19,24 @@ from gridbuf.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """How a command is told which program: the words of `python`, of which those behind the program are its own, `--` included."""
+    """How a command is told which program: the words of `python`, of which those behind the program
+    are its own, `--` included.
+    """
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
-        "-m", dest="way", action="store_const", const="module", default="file", help="the program is a module's name"
+        "-m",
+        dest="way",
+        action="store_const",
+        const="module",
+        default="file",
+        help="the program is a module's name",
     )
-    ways.add_argument("-c", dest="way", action="store_const", const="code", help="the program is code")
-    parser.add_argument("program", nargs=argparse.PARSER, help="a file, or what -m or -c say, and its own arguments")
+    ways.add_argument(
+        "-c", dest="way", action="store_const", const="code", help="the program is code"
+    )
+    parser.add_argument(
+        "program", nargs=argparse.PARSER, help="a file, or what -m or -c say, and its own arguments"
+    )
 
 
 def words_of(arguments: argparse.Namespace) -> list[str]:
@@ -32,11 +45,12 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
 
 
 def execute(words: Sequence[str], *, way: str = "file") -> Any:
-    """Run a file, or with way="module" or "code" what `python -m` or `python -c` run; what `sys.exit` is to be given.
+    """Run a file, or with way="module" or "code" what `python -m` or `python -c` run; what
+    `sys.exit` is to be given.
 
-    The program is `__main__`, with its own sys.argv and sys.path; classes that it defines can be pickled, and spawned children
-    find it. An exception that it does not catch is printed without our own frames; a KeyboardInterrupt then goes on, because Python
-    ends by the signal of one.
+    The program is `__main__`, with its own sys.argv and sys.path; classes that it defines can be
+    pickled, and spawned children find it. An exception that it does not catch is printed without
+    our own frames; a KeyboardInterrupt then goes on, because Python ends by the signal of one.
     """
     try:
         {"file": _file, "module": _module, "code": _code}[way](*words)
@@ -67,7 +81,9 @@ class _Printed:
 
 
 def _print(error: BaseException) -> None:
-    """By the program's hook; what fails in that is printed as Python does, before the error itself."""
+    """By the program's hook; what fails in that is printed as Python does, before the error
+    itself.
+    """
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     vars(sys)["last_exc"] = error
     if (hook := getattr(sys, "excepthook", None)) is None:
@@ -78,7 +94,10 @@ def _print(error: BaseException) -> None:
     except Exception as failed:
         failed.__traceback__ = _from_the_program_on(failed.__traceback__)
         failed.__context__ = None
-        for words, each in (("Error in sys.excepthook:", failed), ("\nOriginal exception was:", error)):
+        for words, each in (
+            ("Error in sys.excepthook:", failed),
+            ("\nOriginal exception was:", error),
+        ):
             _say(words)
             sys.__excepthook__(type(each), each, each.__traceback__)
 
@@ -118,7 +137,12 @@ def _code(source: str, *arguments: str) -> None:
     if not sys.flags.safe_path:
         sys.path[0] = ""
     if sys.version_info >= (3, 13):  # whose tracebacks show lines of -c
-        linecache.cache["<string>"] = (len(source), None, [f"{line}\n" for line in source.splitlines()], "<string>")
+        linecache.cache["<string>"] = (
+            len(source),
+            None,
+            [f"{line}\n" for line in source.splitlines()],
+            "<string>",
+        )
     _run(compile(source, "<string>", "exec", dont_inherit=True), __loader__=BuiltinImporter)
 
 
@@ -139,13 +163,18 @@ _WATCH = os.path.join(os.path.dirname(__file__), "watch", "")
 
 def _from_the_program_on(traceback: Any) -> Any:
     """The traceback from the program's first frame on."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in (
+        __file__,
+        "<frozen runpy>",
+    ):
         traceback = traceback.tb_next
     return traceback
 
 
 def _without_watch(error: BaseException) -> None:
-    """Take the frames of gridbuf.watch, which stand between the program's own, out of an exception and those behind it."""
+    """Take the frames of gridbuf.watch, which stand between the program's own, out of an exception
+    and those behind it.
+    """
     chain: list[BaseException | None] = [error]
     for each in chain:
         last = each.__traceback__ if each is not None else None
@@ -155,4 +184,8 @@ def _without_watch(error: BaseException) -> None:
             else:
                 last = last.tb_next
         if each is not None:
-            chain += [other for other in (each.__cause__, each.__context__) if not any(other is one for one in chain)]
+            chain += [
+                other
+                for other in (each.__cause__, each.__context__)
+                if not any(other is one for one in chain)
+            ]

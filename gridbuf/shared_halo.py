@@ -20,7 +20,9 @@ def shared_halo(array: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
         return None, None
     data = getattr(array, "data", None)
     owner = _owner(data)
-    names = () if owner is None else tuple(owner.dims if isinstance(owner, _core.Field) else owner.axes)
+    names = (
+        () if owner is None else tuple(owner.dims if isinstance(owner, _core.Field) else owner.axes)
+    )
     if not names or set(names) != set(dims):
         return None, None
     order = [names.index(dim) for dim in dims]
@@ -43,7 +45,9 @@ def _owner(data: Any) -> Any:
 
 def _extents(array: Any) -> list[tuple[int, int]]:
     """Size and stride along each index; a single element has no stride to speak of."""
-    return [(n, stride if n > 1 else 0) for n, stride in zip(array.shape, array.strides, strict=True)]
+    return [
+        (n, stride if n > 1 else 0) for n, stride in zip(array.shape, array.strides, strict=True)
+    ]
 
 
 def _start(array: Any) -> int:

@@ -1,8 +1,9 @@
-"""GRIDBUF_INSTALL=numpy,gt4py python program.py: what to put into a program that nobody edits, before its first line runs.
+"""GRIDBUF_INSTALL=numpy,gt4py python program.py: what to put into a program that nobody edits,
+before its first line runs.
 
-Wheels have a copy of this file and of importing.py beside the package, which `gridbuf.pth` has Python import at its start
-where the variable is set. So they import nothing of gridbuf, and NumPy not either: each part waits until the program itself has
-imported the package that it is for.
+Wheels have a copy of this file and of importing.py beside the package, which `gridbuf.pth` has
+Python import at its start where the variable is set. So they import nothing of gridbuf, and NumPy
+not either: each part waits until the program itself has imported the package that it is for.
 """
 
 import importlib
@@ -33,7 +34,9 @@ def parts(text: str) -> list[str]:
     names = [name.strip().lower() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in PARTS]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known; allowed are {', '.join(PARTS)}, with commas between them")
+        raise ValueError(
+            f"{unknown[0]!r} is not known; allowed are {', '.join(PARTS)}, with commas between them"
+        )
     return names
 
 
@@ -46,13 +49,19 @@ def install(names: Sequence[str]) -> None:
             try:
                 getattr(importlib.import_module(module), function)()
             except Exception as error:  # the program runs as it would have without us
-                warnings.warn(f"{VARIABLE}: {name}: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+                warnings.warn(
+                    f"{VARIABLE}: {name}: {type(error).__name__}: {error}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
         when_imported(package, put)
 
 
 def let_children_know(names: Sequence[str]) -> None:
-    """Processes that the program starts install the same, where gridbuf is installed from a wheel."""
+    """Processes that the program starts install the same, where gridbuf is installed from a
+    wheel.
+    """
     os.environ[VARIABLE] = ",".join(names)
 
 

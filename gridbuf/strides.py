@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 
-def packed(shape: Sequence[int], itemsize: int, order: Sequence[int] | None = None) -> tuple[int, ...]:
-    """In bytes; order: the indices from the slowest to the fastest, C order by default. An index without elements counts as one."""
+def packed(
+    shape: Sequence[int], itemsize: int, order: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """In bytes; order: the indices from the slowest to the fastest, C order by default. An index
+    without elements counts as one.
+    """
     strides, step = [0] * len(shape), itemsize
     for i in reversed(range(len(shape)) if order is None else order):
         strides[i] = step
@@ -18,17 +22,24 @@ def slowest_first(strides: Sequence[int]) -> list[int]:
 
 
 def falling(shape: Sequence[int], strides: Sequence[int], order: Iterable[int]) -> bool:
-    """Whether no stride is larger than the one before, in this order of the indices; one of a single element has no stride to speak of."""
+    """Whether no stride is larger than the one before, in this order of the indices; one of a
+    single element has no stride to speak of.
+    """
     sizes = [abs(strides[i]) for i in order if shape[i] > 1]
     return sizes == sorted(sizes, reverse=True)
 
 
-def extent(data: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+def extent(
+    data: int, shape: Sequence[int], strides: Sequence[int], itemsize: int
+) -> tuple[int, int]:
     """The first byte of the elements and the first behind them: the same where there are none."""
     if 0 in shape:
         return data, data
     steps = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
-    return data + sum(step for step in steps if step < 0), data + sum(step for step in steps if step > 0) + itemsize
+    return (
+        data + sum(step for step in steps if step < 0),
+        data + sum(step for step in steps if step > 0) + itemsize,
+    )
 
 
 def boundary(address: int) -> int:

@@ -1,8 +1,9 @@
 """The type that the `descr` of an array interface describes, field by field.
 
-NumPy is given a list of our own, which nobody changes while it is read, of fields that were found sound: by itself it would take
-Python objects over foreign bytes. `arrayinterface/descr.go` has the same rules for Go programs, and
-`arrayinterface/testdata/refused.jsonl` holds both to the same words.
+NumPy is given a list of our own, which nobody changes while it is read, of fields that were found
+sound: by itself it would take Python objects over foreign bytes. `arrayinterface/descr.go` has the
+same rules for Go programs, and `arrayinterface/testdata/refused.jsonl` holds both to the same
+words.
 """
 
 from math import prod
@@ -13,7 +14,8 @@ import numpy as np
 
 from gridbuf import _core
 
-DEEPEST = 16  # lists of fields in one another: nobody's go further, and a hostile one must not use up the stack
+# lists of fields in one another: nobody's go further, and a hostile one must not use up the stack
+DEEPEST = 16
 LARGEST = 2**63 - 1  # bytes
 
 
@@ -22,12 +24,14 @@ class _Unsound(Exception):
 
 
 def structured(fields: Any, size: int) -> np.dtype[Any] | str | None:
-    """The dtype of items of so many bytes with these fields; why there is none; or None: they say no more than the typestr.
+    """The dtype of items of so many bytes with these fields; why there is none; or None: they say
+    no more than the typestr.
 
     Parameters
     ----------
     fields
-        The `descr`, whatever it is. NumPy writes one for plain types too: one entry without a name, which says nothing.
+        The `descr`, whatever it is. NumPy writes one for plain types too: one entry without a name,
+        which says nothing.
     size
         Bytes of an item, as the typestr has them.
 
@@ -47,7 +51,13 @@ def structured(fields: Any, size: int) -> np.dtype[Any] | str | None:
     if not isinstance(fields, list) or not fields:
         return None
     first = fields[0]
-    if len(fields) == 1 and isinstance(first, tuple) and first and isinstance(first[0], str) and _text(first[0]) == "":
+    if (
+        len(fields) == 1
+        and isinstance(first, tuple)
+        and first
+        and isinstance(first[0], str)
+        and _text(first[0]) == ""
+    ):
         return None
     try:
         own, taken = _fields(fields, 0)
@@ -70,7 +80,9 @@ def _fields(fields: list[Any], depth: int) -> tuple[list[Any], int]:
         name, kind, size = _name(field[0]), *_type(field[1], depth)
         shape = _shape(field[2]) if len(field) == 3 else ()
         taken += size * prod(shape)
-        if max(prod(max(n, 1) for n in (size, *shape)), taken) > LARGEST:  # sizes of 0 count as 1, as in shapes of arrays
+        if (
+            max(prod(max(n, 1) for n in (size, *shape)), taken) > LARGEST
+        ):  # sizes of 0 count as 1, as in shapes of arrays
             raise _Unsound("the fields are larger than any memory (2^63 bytes)")
         own.append((name, kind, shape) if len(field) == 3 else (name, kind))
     return own, taken
@@ -84,7 +96,9 @@ def _text(obj: Any) -> str:
 
 def _name(obj: Any) -> str | tuple[str, str]:
     """A name, or (title, name)."""
-    return (_text(obj[0]), _text(obj[1])) if isinstance(obj, tuple) and len(obj) == 2 else _text(obj)
+    return (
+        (_text(obj[0]), _text(obj[1])) if isinstance(obj, tuple) and len(obj) == 2 else _text(obj)
+    )
 
 
 def _type(obj: Any, depth: int) -> tuple[Any, int]:

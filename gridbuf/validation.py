@@ -1,4 +1,6 @@
-"""The arguments that many functions take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
+"""The arguments that many functions take, read once: what is wrong with their kind is a TypeError,
+with their value a ValueError.
+"""
 
 import operator
 from collections.abc import Mapping
@@ -21,7 +23,9 @@ def boolean_or_none(given: Any, argument: str) -> bool | None:
     return None if given is None else boolean(given, argument, "True, False or None")
 
 
-def integer(given: Any, argument: str, least: int | None = None, allowed: str = "an integer") -> int:
+def integer(
+    given: Any, argument: str, least: int | None = None, allowed: str = "an integer"
+) -> int:
     """What `operator.index` takes, but for bools."""
     number: Any = None if isinstance(given, bool) else given
     try:

@@ -1,4 +1,6 @@
-"""What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the check of disagreeing interfaces."""
+"""What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names and the
+check of disagreeing interfaces.
+"""
 
 import sys
 import weakref
@@ -24,7 +26,9 @@ def values(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
     return np.asarray(_core.values(obj))
 
 
-def array_protocol(array: np.ndarray[Any, np.dtype[Any]], dtype: Any, copy: Any) -> np.ndarray[Any, np.dtype[Any]]:
+def array_protocol(
+    array: np.ndarray[Any, np.dtype[Any]], dtype: Any, copy: Any
+) -> np.ndarray[Any, np.dtype[Any]]:
     """What __array__(dtype, copy=copy) answers for memory that `array` shows."""
     copy, wanted = boolean_or_none(copy, "copy"), array.dtype if dtype is None else as_dtype(dtype)
     if wanted == array.dtype and not copy:
@@ -38,9 +42,13 @@ CAPSULE = type(vars(_core.Field)["__dlpack_c_exchange_api__"])
 
 
 def shaped(obj: Any) -> Any:
-    """An operand that is asked for its shape first and for its values later, so that it must be there twice."""
+    """An operand that is asked for its shape first and for its values later, so that it must be
+    there twice.
+    """
     if type(obj) is CAPSULE:
-        raise TypeError("operand: a DLPack capsule is read once only; gridbuf.Field(capsule) takes its memory")
+        raise TypeError(
+            "operand: a DLPack capsule is read once only; gridbuf.Field(capsule) takes its memory"
+        )
     return obj if hasattr(obj, "shape") else values(obj)
 
 
@@ -50,7 +58,12 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, BufferError, OverflowError) as error:
-        if type(error) in (TypeError, ValueError, BufferError, OverflowError):  # others say more than a text
+        if type(error) in (
+            TypeError,
+            ValueError,
+            BufferError,
+            OverflowError,
+        ):  # others say more than a text
             error.args = (f"{argument}: {str(error).removeprefix('data: ')}",)
         raise
 
@@ -68,16 +81,21 @@ def from_array_method(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
     first, second = np.asarray(obj), np.asarray(obj)
     if first.dtype.hasobject or (first.size and not np.shares_memory(first, second)):
         raise TypeError(
-            f"data: {type(obj).__name__} hands out a new copy each time it is read; "
-            "gridbuf.from_array or Field.from_array makes one on purpose; where dask computes it, array.load() first"
+            f"data: {type(obj).__name__} hands out a new copy each time it is read;"
+            " gridbuf.from_array or Field.from_array makes one on purpose; where dask computes it,"
+            " array.load() first"
         )
     return first
 
 
 class Described:
-    """Memory as the attribute `name` describes it, and the object that keeps it; release is called when nothing refers to it any more."""
+    """Memory as the attribute `name` describes it, and the object that keeps it; release is called
+    when nothing refers to it any more.
+    """
 
-    def __init__(self, name: str, interface: dict[str, Any], keep: Any, release: Any = None) -> None:
+    def __init__(
+        self, name: str, interface: dict[str, Any], keep: Any, release: Any = None
+    ) -> None:
         setattr(self, name, interface)
         self.keep = keep
         if release is not None:
@@ -85,7 +103,8 @@ class Described:
 
 
 def described(obj: Any, with_device: bool) -> Any:
-    """An object over the memory that obj describes only as a stencil asks for it (`__gt_interface__`, `__gt_data_interface__`).
+    """An object over the memory that obj describes only as a stencil asks for it
+    (`__gt_interface__`, `__gt_data_interface__`).
 
     One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
     """
@@ -99,7 +118,8 @@ def described(obj: Any, with_device: bool) -> Any:
     if entry is None:
         there = ", ".join(map(repr, entries)) or "none"
         raise TypeError(
-            f"data: {type(obj).__name__} describes no memory on the host; its __gt_interface__ has the devices: {there}"
+            f"data: {type(obj).__name__} describes no memory on the host; its __gt_interface__ has"
+            f" the devices: {there}"
         )
     found = checked(entry, obj)
     if found["acquire"] is not None:
@@ -113,14 +133,17 @@ def described(obj: Any, with_device: bool) -> Any:
 
 
 def _after_acquire(obj: Any, before: dict[str, Any], device: str | None) -> dict[str, Any]:
-    """acquire may move memory: what the object says now, which must be the same but for the address; else it is released."""
+    """acquire may move memory: what the object says now, which must be the same but for the
+    address; else it is released.
+    """
     from gridbuf.interface.reading import changed, find
 
     try:
         now = find(obj, device)
         if now is None or changed(before, now):
             raise ValueError(
-                f"data: {type(obj).__name__} is not after its acquire what it was before: {changed(before, now or {})}"
+                f"data: {type(obj).__name__} is not after its acquire what it was before:"
+                f" {changed(before, now or {})}"
             )
     except BaseException:
         if before["release"] is not None:
@@ -132,12 +155,17 @@ def _after_acquire(obj: Any, before: dict[str, Any], device: str | None) -> dict
 def cupy_block(obj: Any) -> Any:
     """The block of ours that a cupy array or a view of one lies in; None for anything else."""
     cupy = sys.modules.get("cupy")
-    owner = getattr(obj.data.mem, "_owner", None) if cupy is not None and isinstance(obj, cupy.ndarray) else None
+    owner = (
+        getattr(obj.data.mem, "_owner", None)
+        if cupy is not None and isinstance(obj, cupy.ndarray)
+        else None
+    )
     return owner if type(owner) is _core._DeviceBlock else None
 
 
 def cupy_memory(array: Any) -> tuple[Any, ...] | None:
-    """A cupy array's owner, address, shape, strides, dtype, device and current stream (0: the default one); None for anything else.
+    """A cupy array's owner, address, shape, strides, dtype, device and current stream (0: the
+    default one); None for anything else.
 
     Not by cupy's own interface, which copies nothing either but looks at more than is needed.
     """
@@ -154,15 +182,20 @@ def cupy_memory(array: Any) -> tuple[Any, ...] | None:
 
 def check_mask(obj: np.ndarray[Any, np.dtype[Any]]) -> None:
     """A masked array without masked elements is as good as any other: netCDF4 reads such ones."""
-    if isinstance(obj, np.ma.MaskedArray) and (masked := int(np.count_nonzero(np.ma.getmaskarray(obj)))):
+    if isinstance(obj, np.ma.MaskedArray) and (
+        masked := int(np.count_nonzero(np.ma.getmaskarray(obj)))
+    ):
         raise ValueError(
-            f"data: {masked} of its {obj.size} elements are masked, and what is below the mask would show: data.filled(value) "
-            "is a copy without it, data.data is the memory as it is"
+            f"data: {masked} of its {obj.size} elements are masked, and what is below the mask"
+            " would show: data.filled(value) is a copy without it, data.data is the memory as"
+            " it is"
         )
 
 
 def check_masks(given: Iterable[tuple[str, Any]]) -> None:
-    """No masked elements where NumPy's functions and reductions take values: most look below the mask, or make it NaN."""
+    """No masked elements where NumPy's functions and reductions take values: most look below the
+    mask, or make it NaN.
+    """
     for argument, obj in given:
         if isinstance(obj, np.ma.MaskedArray):
             with naming(argument):
@@ -170,15 +203,20 @@ def check_masks(given: Iterable[tuple[str, Any]]) -> None:
 
 
 def exports(dtype: np.dtype[Any]) -> tuple[str | None, str | None, list[Any] | None, bool]:
-    """How NumPy exports a dtype: its buffer format, its typestr, `descr` of a structured one, and whether no field of that has fields.
+    """How NumPy exports a dtype: its buffer format, its typestr, `descr` of a structured one, and
+    whether no field of that has fields.
 
-    No format is no error; neither are overlapping fields, which have no descr. ml_dtypes' types have no typestr: '<V2' says nothing.
+    No format is no error; neither are overlapping fields, which have no descr. ml_dtypes' types
+    have no typestr: '<V2' says nothing.
     """
-    sample = np.empty(2, dtype)  # two: a structured dtype is native only where the items after the first are aligned, too
+    sample = np.empty(
+        2, dtype
+    )  # two: a structured dtype is native only where the items after the first are aligned, too
     format = None
     try:
         buffer = sample.data
-        # Padding without a name ("5x", which is what V5 becomes) comes back as a structure without fields.
+        # Padding without a name ("5x", which is what V5 becomes) comes back as a structure without
+        # fields.
         if dtype.num != _VOID or np.asarray(buffer).dtype == sample.dtype:
             format = buffer.format
     except RecursionError:
@@ -191,18 +229,26 @@ def exports(dtype: np.dtype[Any]) -> tuple[str | None, str | None, list[Any] | N
         fields = None if dtype.names is None else dtype.descr
     except (TypeError, ValueError, BufferError, OverflowError):
         fields = None
-    return format, dtype.str, fields, fields is not None and all(isinstance(entry[1], str) for entry in fields)
+    return (
+        format,
+        dtype.str,
+        fields,
+        fields is not None and all(isinstance(entry[1], str) for entry in fields),
+    )
 
 
 def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
-    """ml_dtypes' dtype of that name, which is what DLPack's type code and bits mean; BufferError when there is none."""
+    """ml_dtypes' dtype of that name, which is what DLPack's type code and bits mean; BufferError
+    when there is none.
+    """
     try:
         import ml_dtypes
     except ImportError:
         name = None
     if name is None or not hasattr(ml_dtypes, name):
         raise BufferError(
-            f"DLPack: no dtype for type code {code} with {bits} bits; bfloat16 and float8 need the package ml_dtypes"
+            f"DLPack: no dtype for type code {code} with {bits} bits; bfloat16 and float8 need the"
+            " package ml_dtypes"
         )
     found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
     return found
@@ -217,19 +263,28 @@ def _carried_halo(obj: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
 
 
 def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
-    """The dims, the origin and the halo (index order) that obj carries, for the Field over its memory; None where it does not say."""
+    """The dims, the origin and the halo (index order) that obj carries, for the Field over its
+    memory; None where it does not say.
+    """
     dims, origin = get_dims(obj), get_origin(obj)
     if dims is None:
         dims = described_dims(obj)
     if dims is not None and len(dims) != wrapped.ndim:
-        raise ValueError(f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}")
+        raise ValueError(
+            f"data: its dims {dims} name {len(dims)} indices, its memory has {wrapped.ndim}"
+        )
     if origin is not None and dims is not None:
         if len(origin) != len(dims):
-            raise ValueError(f"data: its origin {origin} has {len(origin)} entries, its dims {dims} name {len(dims)}")
+            raise ValueError(
+                f"data: its origin {origin} has {len(origin)} entries, its dims {dims} name"
+                f" {len(dims)}"
+            )
         try:
             origin = index_order(origin, dims)
         except ValueError:
-            raise ValueError(f"data: its dims {dims} are not names of indices: I, J, K and numbers") from None
+            raise ValueError(
+                f"data: its dims {dims} are not names of indices: I, J, K and numbers"
+            ) from None
     if debugging():
         from gridbuf.interface.agreement import check_agreement
 

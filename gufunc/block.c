@@ -55,12 +55,14 @@ void gb_gu_block_start(gb_gu_block *b, gb_gu_run *job, char *scratch) {
 }
 
 void gb_gu_block_piece(gb_gu_block *b, const gb_gu_piece *p) {
-    if (p->at != b->at || p->at == 0) seek(b, p->at);   /* often it goes on where the last one ended */
+    if (p->at != b->at || p->at == 0)
+        seek(b, p->at); /* often it goes on where the last one ended */
     b->at = p->at;
     b->end = p->end;
 }
 
-/* How many inner loops, whole ones, the block has from here on in the loop around them; 1 also where it ends within the first. */
+/* How many inner loops, whole ones, the block has from here on in the loop around them; 1 also
+ * where it ends within the first. */
 static int64_t rows_from(const gb_gu_call *call, const gb_gu_cursor *c, int64_t run, int64_t most) {
     int d = call->ndim - 1;
     if (d == 0 || run < call->shape[d] || most < 2 * run) return 1;
@@ -78,7 +80,8 @@ static void stage(gb_gu_block *b, int from, int to) {
         for (int i = from; i < to; i++) {
             if (!(b->job->staged >> i & 1)) continue;
             if (i >= call->nin) gb_gu_stage_out(b, i, walk.ptr[i], first, rows, run);
-            else if (b->job->copies >> i & 1 && b->job->copied[i].boundary) gb_gu_stage_boundary(b, i, walk.ptr[i], run);
+            else if (b->job->copies >> i & 1 && b->job->copied[i].boundary)
+                gb_gu_stage_boundary(b, i, walk.ptr[i], run);
             else gb_gu_stage_in(b, i, walk.ptr[i], first, rows, run);
         }
         if (first + rows * run < b->len) gb_gu_cursor_advance(call, &walk, rows * run);
@@ -93,7 +96,8 @@ int gb_gu_block_next(gb_gu_block *b) {
         if (b->at == b->limit) seek(b, b->at);
         int64_t most = (b->end < b->limit ? b->end : b->limit) - b->at;
         if (!(call->flags & GB_GU_GATHER)) most = gb_gu_run_length(call, &b->here, most);
-        if (job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP) most = most < call->block ? most : call->block;
+        if (job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP)
+            most = most < call->block ? most : call->block;
         b->len = b->n = most;
         b->mode = GB_GU_ALL;
         b->nfailed = 0;
@@ -117,11 +121,16 @@ int gb_gu_block_next(gb_gu_block *b) {
 
 void gb_gu_block_call(gb_gu_block *b) {
     const gb_gu_call *call = b->job->call;
-    char *args[GB_GU_MAXARGS];   /* some loops advance them in place */
+    char *args[GB_GU_MAXARGS]; /* some loops advance them in place */
     memcpy(args, b->args, (size_t)call->nop * sizeof *args);
-    if (call->form == GB_GU_NUMPY_LOOP) ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
-    else if (call->form == GB_GU_STATUS_LOOP) b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, b->status);
-    else b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, (void *)call, b->status);
+    if (call->form == GB_GU_NUMPY_LOOP)
+        ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    else if (call->form == GB_GU_STATUS_LOOP)
+        b->nfailed = ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data,
+                                                         b->status);
+    else
+        b->nfailed =
+            ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, (void *)call, b->status);
 }
 
 /* After the kernel: failures, results, and on to the next block. */

@@ -24,21 +24,26 @@ __attribute__((constructor)) static void choose(void) {
     if (!__builtin_cpu_supports("avx2") || !has_f16c()) return;
     for (int to = 0; to < GB_REALS; to++)
         for (int from = 0; from < GB_REALS; from++)
-            if (gb_gu_casts_avx2[to][from] && from != GB_I64) table[to][from] = gb_gu_casts_avx2[to][from];
+            if (gb_gu_casts_avx2[to][from] && from != GB_I64)
+                table[to][from] = gb_gu_casts_avx2[to][from];
 #endif
 }
 
 /* ---- moving without conversion ---- */
 
-static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t item, int64_t n) {
+static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t item,
+                 int64_t n) {
     if (dst_step == item && src_step == item) memcpy(dst, src, (size_t)(item * n));
     else gb_move_strided(dst, dst_step, src, src_step, n, item);
 }
 
-static int real_of(int type) { return type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : gb_type_real(type); }
+static int real_of(int type) {
+    return type == GB_DATETIME || type == GB_TIMEDELTA ? GB_I64 : gb_type_real(type);
+}
 
 /* A complex number is true when either part is. */
-static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
+static void complex_truth(char *dst, intptr_t dst_step, int from, const char *src,
+                          intptr_t src_step, int64_t n) {
     for (int64_t i = 0; i < n; i++, dst += dst_step, src += src_step) {
         uint8_t part[2];
         gb_gu_cast(GB_BOOL, (char *)part, 1, real_of(from), src, gb_type_size(real_of(from)), 2);
@@ -46,10 +51,12 @@ static void complex_truth(char *dst, intptr_t dst_step, int from, const char *sr
     }
 }
 
-void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n) {
+void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step,
+                int64_t n) {
     int to_real = to, from_real = from;
     if (to != from) to_real = real_of(to), from_real = real_of(from);
-    if (to == from || (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
+    if (to == from ||
+        (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
         move(dst, dst_step, src, src_step, gb_type_size(to), n);
         return;
     }
@@ -59,7 +66,7 @@ void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src,
     }
     if (to_real == from_real) move(dst, dst_step, src, src_step, gb_type_size(to_real), n);
     else table[to_real][from_real](dst, dst_step, src, src_step, n);
-    if (!gb_type_is_complex(to)) return;   /* the imaginary part is dropped, as NumPy does */
+    if (!gb_type_is_complex(to)) return; /* the imaginary part is dropped, as NumPy does */
     dst += gb_type_size(to_real);
     if (gb_type_is_complex(from)) {
         gb_gu_cast(to_real, dst, dst_step, from_real, src + gb_type_size(from_real), src_step, n);
@@ -82,7 +89,8 @@ static void swap_items(char *p, intptr_t step, int64_t item, int64_t n) {
 #define SWAP_ITEMS 256
 
 /* As gb_gu_cast; the side that is in memory is in the other byte order. */
-static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step, int64_t n, int memory_is_src) {
+static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src,
+                         intptr_t src_step, int64_t n, int memory_is_src) {
     _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(long double)];
     int type = memory_is_src ? from : to;
     int64_t item = gb_type_size(type), part = gb_type_size(real_of(type)), per = item / part;
@@ -105,24 +113,32 @@ static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const c
 
 /* ---- elements with a core ---- */
 
-#define ENOUGH 8    /* elements */
+#define ENOUGH 8 /* elements */
 
-typedef struct axis { int64_t n, memory, packed; } axis;
+typedef struct axis {
+    int64_t n, memory, packed;
+} axis;
 
-/* The n axes a, and a further one inside of them, joined with the last one where both step alike on both sides. */
+/* The n axes a, and a further one inside of them, joined with the last one where both step alike on
+ * both sides. */
 static int add_axis(axis *a, int n, axis next) {
     axis *last = &a[n - 1];
     if (next.n == 1) return n;
-    if (last->n != 1 && (last->memory != next.n * next.memory || last->packed != next.n * next.packed)) return a[n] = next, n + 1;
+    if (last->n != 1 &&
+        (last->memory != next.n * next.memory || last->packed != next.n * next.packed))
+        return a[n] = next, n + 1;
     next.n *= last->n;
     *last = next;
     return n;
 }
 
-/* The longest axis becomes the inner loop, but not in the place of neighbours that are enough to be moved at once. */
+/* The longest axis becomes the inner loop, but not in the place of neighbours that are enough to be
+ * moved at once. */
 static void longest_last(axis *a, int n, const gb_gu_operand *o) {
     int longest = n - 1;
-    if (a[longest].n >= ENOUGH && a[longest].memory == o->item && a[longest].packed == o->kernel_item) return;
+    if (a[longest].n >= ENOUGH && a[longest].memory == o->item &&
+        a[longest].packed == o->kernel_item)
+        return;
     for (int i = 0; i < n; i++)
         if (a[i].n > a[longest].n) longest = i;
     axis t = a[longest];
@@ -130,31 +146,39 @@ static void longest_last(axis *a, int n, const gb_gu_operand *o) {
     a[n - 1] = t;
 }
 
-static void transfer(char *memory, char *packed, const gb_gu_operand *o, const axis *a, int n, int in) {
+static void transfer(char *memory, char *packed, const gb_gu_operand *o, const axis *a, int n,
+                     int in) {
     if (n > 1) {
-        for (int64_t i = 0; i < a->n; i++) transfer(memory + i * a->memory, packed + i * a->packed, o, a + 1, n - 1, in);
+        for (int64_t i = 0; i < a->n; i++)
+            transfer(memory + i * a->memory, packed + i * a->packed, o, a + 1, n - 1, in);
         return;
     }
-    if (in && o->swapped) cast_swapped(o->to, packed, a->packed, o->from, memory, a->memory, a->n, 1);
+    if (in && o->swapped)
+        cast_swapped(o->to, packed, a->packed, o->from, memory, a->memory, a->n, 1);
     else if (in) gb_gu_cast(o->to, packed, a->packed, o->from, memory, a->memory, a->n);
-    else if (o->swapped) cast_swapped(o->from, memory, a->memory, o->to, packed, a->packed, a->n, 0);
+    else if (o->swapped)
+        cast_swapped(o->from, memory, a->memory, o->to, packed, a->packed, a->n, 0);
     else gb_gu_cast(o->from, memory, a->memory, o->to, packed, a->packed, a->n);
 }
 
-static void all(char *memory, char *packed, const gb_gu_operand *o, int64_t row, int64_t rows, int64_t step, int64_t len, int in) {
+static void all(char *memory, char *packed, const gb_gu_operand *o, int64_t row, int64_t rows,
+                int64_t step, int64_t len, int in) {
     int64_t size = o->core_items * o->kernel_item;
     axis a[GB_GU_MAXCORE + 2];
     a[0] = (axis){rows, row, len * size};
     int n = add_axis(a, 1, (axis){len, step, size});
-    for (int d = 0; d < o->core_ndim; d++) n = add_axis(a, n, (axis){o->core_shape[d], o->core_strides[d], o->packed[d]});
+    for (int d = 0; d < o->core_ndim; d++)
+        n = add_axis(a, n, (axis){o->core_shape[d], o->core_strides[d], o->packed[d]});
     if (n > 1) longest_last(a, n, o);
     transfer(memory, packed, o, a, n, in);
 }
 
-void gb_gu_pack_rows(char *packed, const gb_gu_operand *o, const char *memory, int64_t row, int64_t rows, int64_t step, int64_t len) {
+void gb_gu_pack_rows(char *packed, const gb_gu_operand *o, const char *memory, int64_t row,
+                     int64_t rows, int64_t step, int64_t len) {
     all((char *)memory, packed, o, row, rows, step, len, 1);
 }
 
-void gb_gu_unpack_rows(char *memory, const gb_gu_operand *o, const char *packed, int64_t row, int64_t rows, int64_t step, int64_t len) {
+void gb_gu_unpack_rows(char *memory, const gb_gu_operand *o, const char *packed, int64_t row,
+                       int64_t rows, int64_t step, int64_t len) {
     all(memory, (char *)packed, o, row, rows, step, len, 0);
 }

@@ -12,7 +12,7 @@
 #include "cast.h"
 #include "fpstate.h"
 
-#define SLOW_CALL 10e6      /* ns: calls of a slow kernel are cut so that they take about this long */
+#define SLOW_CALL 10e6 /* ns: calls of a slow kernel are cut so that they take about this long */
 
 static void swap(char **a, char **b) {
     char *t = *a;
@@ -24,13 +24,14 @@ enum { ONE_OUTPUT = -1 };
 
 /* out = f(a, b), n of them; a kernel of somebody else's in calls of bounded time. They belong
  * to the outputs from the first on, or all to one. */
-static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step, char *out, intptr_t out_step,
-                 int64_t n, int64_t first) {
+static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step,
+                 char *out, intptr_t out_step, int64_t n, int64_t first) {
     const gb_gu_reduction *r = w->r;
     intptr_t steps[3] = {a_step, b_step, out_step};
     for (int64_t at = 0, k; at < n; at += k) {
         k = n - at;
-        if (!(r->flags & GB_GU_R_IN_PLACE) && w->ns * (double)k > SLOW_CALL) k = w->ns < SLOW_CALL ? (int64_t)(SLOW_CALL / w->ns) : 1;
+        if (!(r->flags & GB_GU_R_IN_PLACE) && w->ns * (double)k > SLOW_CALL)
+            k = w->ns < SLOW_CALL ? (int64_t)(SLOW_CALL / w->ns) : 1;
         char *args[3] = {(char *)a + at * a_step, (char *)b + at * b_step, out + at * out_step};
         intptr_t dims[1] = {k};
         if (r->flags & GB_GU_R_IN_PLACE) {
@@ -44,7 +45,9 @@ static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b,
             memset(w->status, 0, (size_t)k);
             if (((gb_gu_status_loop)r->loop)(args, dims, steps, r->data, w->status))
                 for (int64_t i = 0; i < k; i++)
-                    if (w->status[i]) w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] = GB_GU_STATUS;
+                    if (w->status[i])
+                        w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] =
+                            GB_GU_STATUS;
         }
         w->ns = (double)(gb_nanoseconds() - begin) / (double)k;
         if (w->ns > 1000 && gb_gu_folder_stopped(w, INT64_MAX)) return;
@@ -87,43 +90,49 @@ static void fill(char *to, const char *value, int64_t item, int64_t n) {
 static void absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
     if (w->count[0]) gb_gu_combine(w, &w->acc[0], x, step, n);
     else if (step == w->r->item) memcpy(w->acc[0], x, (size_t)(n * step));
-    else for (int64_t i = 0; i < n; i++) memcpy(w->acc[0] + i * w->r->item, x + i * step, (size_t)w->r->item);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(w->acc[0] + i * w->r->item, x + i * step, (size_t)w->r->item);
     count(w, n);
 }
 
 /* ---- side by side ---- */
 
 /* Without branches, which a mask would send the wrong way half of the time. */
-#define FOR_ITEM(item, DO)                                                                                        \
-    switch (item) {                                                                                               \
-    case 1: DO(1) break;                                                                                          \
-    case 2: DO(2) break;                                                                                          \
-    case 4: DO(4) break;                                                                                          \
-    case 8: DO(8) break;                                                                                          \
-    default: DO((size_t)(item)) break;                                                                            \
+#define FOR_ITEM(item, DO)             \
+    switch (item) {                    \
+    case 1: DO(1) break;               \
+    case 2: DO(2) break;               \
+    case 4: DO(4) break;               \
+    case 8: DO(8) break;               \
+    default: DO((size_t)(item)) break; \
     }
 
 /* Chosen items of a stretch, together, as they are in memory. */
-static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t item, int64_t n) {
+static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step,
+                    int64_t item, int64_t n) {
     int64_t k = 0;
-#define PICK(bytes)                                                                                               \
-    for (int64_t i = 0; i < n; i++) {                                                                             \
-        memcpy(to + k * (int64_t)bytes, x + i * step, bytes);                                                     \
-        k += mask[i * mask_step] != 0;                                                                            \
+#define PICK(bytes)                                           \
+    for (int64_t i = 0; i < n; i++) {                         \
+        memcpy(to + k * (int64_t)bytes, x + i * step, bytes); \
+        k += mask[i * mask_step] != 0;                        \
     }
     FOR_ITEM(item, PICK)
     return k;
 }
 
 /* The items of a stretch, and a value where the mask leaves one out. */
-static void blend(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, const char *value, int64_t item, int64_t n) {
-#define BLEND(bytes)                                                                                              \
-    for (int64_t i = 0; i < n; i++) memcpy(to + i * (int64_t)bytes, mask[i * mask_step] ? x + i * step : value, bytes);
+static void blend(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step,
+                  const char *value, int64_t item, int64_t n) {
+#define BLEND(bytes)                \
+    for (int64_t i = 0; i < n; i++) \
+        memcpy(to + i * (int64_t)bytes, mask[i * mask_step] ? x + i * step : value, bytes);
     FOR_ITEM(item, BLEND)
 }
 
 /* Items in kernel form; what the mask leaves out is neither read nor converted. */
-static int64_t picked(gb_gu_folder *w, char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step, int64_t n) {
+static int64_t picked(gb_gu_folder *w, char *to, const char *x, intptr_t step, const char *mask,
+                      intptr_t mask_step, int64_t n) {
     const gb_gu_operand *in = &w->r->in;
     if (!mask) return gb_gu_pack(to, in, x, step, n), n;
     if (in->from == in->to && !in->swapped) return pick(to, x, step, mask, mask_step, in->item, n);
@@ -146,8 +155,9 @@ static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t
             blend(w->stage, x, step, mask, mask_step, w->run->identity, item, n);
         } else {
             int64_t k = picked(w, w->stage, x, step, mask, mask_step, n);
-            for (int64_t i = n; i-- > 0;)   /* from the end: the chosen ones move apart */
-                if (mask[i * mask_step]) memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
+            for (int64_t i = n; i-- > 0;) /* from the end: the chosen ones move apart */
+                if (mask[i * mask_step])
+                    memmove(w->stage + i * item, w->stage + --k * item, (size_t)item);
                 else memcpy(w->stage + i * item, w->run->identity, (size_t)item);
         }
         absorb(w, w->stage, item, n);
@@ -163,7 +173,8 @@ static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t
             continue;
         }
         char *acc = w->acc[0] + i * item;
-        call(w, acc, item, w->stage + k * item, item, r->flags & GB_GU_R_IN_PLACE ? acc : w->spare, item, run, i);
+        call(w, acc, item, w->stage + k * item, item, r->flags & GB_GU_R_IN_PLACE ? acc : w->spare,
+             item, run, i);
         if (!(r->flags & GB_GU_R_IN_PLACE)) memcpy(acc, w->spare, (size_t)(run * item));
         k += run;
     }
@@ -245,7 +256,8 @@ static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
         if (!staged) {
             fold_row(w, at->in, step, run);
         } else {
-            filled += picked(w, w->stage + filled * r->item, at->in, step, r->flags & GB_GU_R_MASKED ? at->where : NULL, mask_step, run);
+            filled += picked(w, w->stage + filled * r->item, at->in, step,
+                             r->flags & GB_GU_R_MASKED ? at->where : NULL, mask_step, run);
             if (filled == r->piece || f + run == to) {
                 fold_row(w, w->stage, r->item, filled);
                 filled = 0;
@@ -258,7 +270,8 @@ static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
 
 /* ---- both ---- */
 
-char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from, int64_t to, int first) {
+char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from,
+                 int64_t to, int first) {
     const gb_gu_reduction *r = w->r;
     gb_gu_walk at;
     memset(w->count, 0, sizeof w->count);
@@ -273,7 +286,8 @@ char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, 
     }
     int top = GB_GU_R_LEVELS - 1;
     while (top > 0 && !w->count[top]) top--;
-    if (!w->count[top]) fill(w->acc[0], w->run->identity, r->item, n);   /* a block in which the mask chose nothing */
+    if (!w->count[top])
+        fill(w->acc[0], w->run->identity, r->item, n); /* a block in which the mask chose nothing */
     for (int l = top - 1; l >= 0; l--)
         if (w->count[l]) gb_gu_combine(w, &w->acc[top], w->acc[l], r->item, n);
     return w->acc[top];

@@ -4,12 +4,14 @@
 
 static char *state_of(gb_gu_folder *w, int64_t i) { return w->acc[0] + i * w->r->item; }
 
-static void step(gb_gu_folder *w, int64_t i, int64_t first, int64_t n, const char *x, intptr_t x_step) {
+static void step(gb_gu_folder *w, int64_t i, int64_t first, int64_t n, const char *x,
+                 intptr_t x_step) {
     char *args[1] = {(char *)x};
     w->r->state.step(state_of(w, i), first, n, args, &x_step, w->r->state.data);
 }
 
-/* Outputs that are neighbours: some rows of them are turned, so that each has its elements together. */
+/* Outputs that are neighbours: some rows of them are turned, so that each has its elements
+ * together. */
 static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
     int d = r->nfold - 1;
@@ -21,7 +23,8 @@ static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int
         for (int64_t i = 0; i < run; i++) {
             const char *x = at->in + i * r->fold_in[d];
             if (r->in.swapped)
-                for (int64_t c = 0; c < n; c++) gb_gu_pack(w->stage + c * column + i * item, &r->in, x + c * beside, beside, 1);
+                for (int64_t c = 0; c < n; c++)
+                    gb_gu_pack(w->stage + c * column + i * item, &r->in, x + c * beside, beside, 1);
             else gb_gu_cast(r->in.to, w->stage + i * item, column, r->in.from, x, beside, n);
         }
         for (int64_t c = 0; c < n; c++) step(w, c, f, run, w->stage + c * column, item);

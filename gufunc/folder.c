@@ -1,7 +1,8 @@
-/* folder.c: one worker of a reduction: its room, when it stops, and its place in the loops that go. */
+/* folder.c: one worker of a reduction: its room, when it stops, and its place in the loops that go.
+ */
 #include "folder.h"
 
-#define LOOK 1000000        /* elements between looks whether to stop */
+#define LOOK 1000000 /* elements between looks whether to stop */
 
 int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room) {
     const gb_gu_reduction *r = run->r;
@@ -30,7 +31,9 @@ int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
     if (n < LOOK && (w->since += n) < LOOK) return 0;
     w->since = 0;
     gb_gu_reducing *run = w->run;
-    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) || (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED))) return 1;
+    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) ||
+        (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED)))
+        return 1;
     if (!run->poll || !pthread_equal(run->owner, pthread_self()) || !run->poll(run->with)) return 0;
     __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
     return 1;
@@ -38,7 +41,8 @@ int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
 
 /* ---- its place ---- */
 
-void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where, int64_t linear) {
+void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where,
+                     int64_t linear) {
     for (int d = r->nfold - 1; d >= 0; d--) {
         int64_t i = d ? linear % r->fold_shape[d] : linear;
         linear /= r->fold_shape[d];

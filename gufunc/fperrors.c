@@ -8,8 +8,10 @@
 uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory) {
     uint8_t *codes = __atomic_load_n(at, __ATOMIC_ACQUIRE), *fresh;
     if (codes) return codes;
-    if (!(fresh = calloc((size_t)n, 1))) return __atomic_store_n(no_memory, 1, __ATOMIC_RELAXED), NULL;
-    if (__atomic_compare_exchange_n(at, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return fresh;
+    if (!(fresh = calloc((size_t)n, 1)))
+        return __atomic_store_n(no_memory, 1, __ATOMIC_RELAXED), NULL;
+    if (__atomic_compare_exchange_n(at, &codes, fresh, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return fresh;
     free(fresh);
     return codes;
 }
@@ -28,7 +30,8 @@ int gb_gu_raised(const gb_gu_call *call) { return gb_gu_fp_flags() & call->fp_ma
 static void cast_again(gb_gu_block *b, const gb_gu_cursor *walk, int64_t k) {
     const gb_gu_call *call = b->job->call;
     for (int i = 0; i < call->nin; i++)
-        if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to) gb_gu_stage_in(b, i, walk->ptr[i], k, 1, 1);
+        if (b->job->staged >> i & 1 && call->op[i].from != call->op[i].to)
+            gb_gu_stage_in(b, i, walk->ptr[i], k, 1, 1);
 }
 
 /* Convert one element of the results again. */
@@ -43,7 +46,8 @@ static void run_one(gb_gu_block *b, int64_t k, uint8_t *status) {
     char *args[GB_GU_MAXARGS];
     for (int i = 0; i < call->nop; i++) args[i] = b->args[i] + k * b->steps[i];
     b->dims[0] = 1;
-    if (call->form == GB_GU_NUMPY_LOOP) ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
+    if (call->form == GB_GU_NUMPY_LOOP)
+        ((gb_gu_numpy_loop)call->function)(args, b->dims, b->steps, b->job->loop_data);
     else ((gb_gu_status_loop)call->function)(args, b->dims, b->steps, b->job->loop_data, status);
 }
 
@@ -79,7 +83,9 @@ void gb_gu_check_fp_errors(gb_gu_block *b) {
             for (int64_t k = 0; b->nfailed && k < b->n; k++)
                 if (b->status[k] && (b->mode != GB_GU_BLENDED || b->select[k]))
                     gb_gu_record(b, k,
-                                 b->status[k] == GB_GU_PANICKED && call->form == GB_GU_GO_LOOP ? GB_GU_PANICKED : GB_GU_STATUS);
+                                 b->status[k] == GB_GU_PANICKED && call->form == GB_GU_GO_LOOP
+                                     ? GB_GU_PANICKED
+                                     : GB_GU_STATUS);
         }
     }
     gb_gu_fp_clear();

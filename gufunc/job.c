@@ -2,7 +2,9 @@
 #include "call.h"
 #include "fpstate.h"
 
-gb_gu_call *gb_gu_call_new(int nop) { return calloc(1, sizeof(gb_gu_call) + (size_t)nop * sizeof(gb_gu_operand)); }
+gb_gu_call *gb_gu_call_new(int nop) {
+    return calloc(1, sizeof(gb_gu_call) + (size_t)nop * sizeof(gb_gu_operand));
+}
 
 void gb_gu_call_free(gb_gu_call *call) {
     if (!call) return;
@@ -10,7 +12,8 @@ void gb_gu_call_free(gb_gu_call *call) {
     free(call);
 }
 
-int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
+int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms,
+                   int ignore_errors, gb_error *e) {
     memset(job, 0, offsetof(gb_gu_run, data));
     job->call = call;
     job->n = call->n;
@@ -19,7 +22,8 @@ int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, vo
     job->holders = 1;
     job->ignore_errors = ignore_errors;
     job->loop_data = uniforms ? uniforms : call->data;
-    memcpy(job->data, data, (size_t)(call->nop + (call->flags & GB_GU_WHERE ? 1 : 0)) * sizeof *data);
+    memcpy(job->data, data,
+           (size_t)(call->nop + (call->flags & GB_GU_WHERE ? 1 : 0)) * sizeof *data);
     for (int i = 0; i < call->nop; i++) job->staged |= (uint32_t)call->op[i].staged << i;
     if (!(call->flags & GB_GU_WHERE)) job->nselected = call->n;
     if (call->n == 0 || gb_gu_protect_inputs(job, e) == 0) return 0;
@@ -74,7 +78,9 @@ static int enter(worker *w, gb_gu_run *job) {
     const gb_gu_call *call = job->call;
     int needs_room = job->staged || call->flags & GB_GU_WHERE || call->form != GB_GU_NUMPY_LOOP;
     w->scratch = w->small;
-    if (needs_room && call->scratch > (int64_t)sizeof w->small && !(w->scratch = aligned_alloc(64, (size_t)call->scratch))) return -1;
+    if (needs_room && call->scratch > (int64_t)sizeof w->small &&
+        !(w->scratch = aligned_alloc(64, (size_t)call->scratch)))
+        return -1;
     gb_gu_fp_enter(&w->saved);
     gb_gu_block_start(&w->block, job, w->scratch);
     return 0;
@@ -128,7 +134,8 @@ static void take_pieces(gb_gu_run *job) {
         pieces(job, p, now, 0);
         return;
     }
-    /* Counted before the piece is finished: nobody believes the job done before this thread has handed over its error. */
+    /* Counted before the piece is finished: nobody believes the job done before this thread has
+     * handed over its error. */
     __atomic_add_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
     void *thread = gb_gu_attach();
     pieces(job, p, now, 0);
@@ -142,7 +149,8 @@ static void help(void *job) {
     gb_gu_run_drop(job);
 }
 
-gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms, int ignore_errors, gb_error *e) {
+gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms,
+                         int ignore_errors, gb_error *e) {
     gb_gu_run *job = malloc(sizeof *job);
     if (!job) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
     if (gb_gu_run_init(job, call, data, uniforms, ignore_errors, e) < 0) {
@@ -154,13 +162,13 @@ gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *unifor
 }
 
 int gb_gu_run_lend(gb_gu_run *job, int n, int most) {
-    for (int i = 0; i < n; i++) gb_gu_run_hold(job);   /* before the first helper can drop it */
+    for (int i = 0; i < n; i++) gb_gu_run_hold(job); /* before the first helper can drop it */
     int lent = gb_work_lend(&job->helpers, n, most);
     for (int i = lent; i < n; i++) gb_gu_run_drop(job);
     return lent;
 }
 
-#define FAN_OUT 100000ll   /* ns of work that must be left to wake other threads */
+#define FAN_OUT 100000ll /* ns of work that must be left to wake other threads */
 
 int gb_gu_run_share(gb_gu_run *job, int workers) {
     int64_t left = gb_gu_run_left(job), helpers = left / GB_GU_GLANCE;

@@ -1,36 +1,44 @@
-/* lay_out.c: the loops of a call whose kernel is known: put in order, joined, cut into chunks. Go's compiler ends
- * here. A forked child, which has no Go, begins here: gb_gu_call_like makes a call of any sizes for a kernel without core dimensions. */
+/* lay_out.c: the loops of a call whose kernel is known: put in order, joined, cut into chunks. Go's
+ * compiler ends here. A forked child, which has no Go, begins here: gb_gu_call_like makes a call of
+ * any sizes for a kernel without core dimensions. */
 #include "../alloc/planner.h"
 #include "call.h"
 
-/* Traffic of a chunk: enough to make its start cheap, little enough to stay in cache and to come back soon. */
+/* Traffic of a chunk: enough to make its start cheap, little enough to stay in cache and to come
+ * back soon. */
 enum {
     CHUNK_BYTES = 256 << 10,
     CHUNK_LEAST = 4096,
     CHUNK_MOST = 65536,
-    STAGE_BYTES = 16 << 10, /* scratch memory for staged operands: it stays in the first cache beside what streams through */
+    STAGE_BYTES = 16 << 10, /* scratch memory for staged operands: it stays in the first cache
+                               beside what streams through */
 };
 
 static int64_t distance(int64_t stride) { return stride < 0 ? -stride : stride; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Dimension d is a loop outside of e: the first operand that moves along both decides, outputs before inputs. */
+/* Dimension d is a loop outside of e: the first operand that moves along both decides, outputs
+ * before inputs. */
 static int runs_outside(const gb_gu_call *c, const gb_gu_tracks *t, int d, int e) {
     for (int k = 0; k < c->nop; k++) {
         const int64_t *s = t->strides[(k + c->nin) % c->nop];
-        if (s[d] && s[e] && distance(s[d]) != distance(s[e])) return distance(s[d]) > distance(s[e]);
+        if (s[d] && s[e] && distance(s[d]) != distance(s[e]))
+            return distance(s[d]) > distance(s[e]);
     }
     return 0;
 }
 
-static int64_t *strides_of(gb_gu_call *c, int i) { return i < c->nop ? c->op[i].strides : c->where_strides; }
+static int64_t *strides_of(gb_gu_call *c, int i) {
+    return i < c->nop ? c->op[i].strides : c->where_strides;
+}
 
 /* A loop inside the others, or joined to the innermost. */
 static void push(gb_gu_call *c, const gb_gu_tracks *t, int tracks, int d) {
     int last = c->ndim - 1, join = last >= 0;
     int64_t size = c->outer_shape[d];
-    for (int i = 0; join && i < tracks; i++) join = strides_of(c, i)[last] == t->strides[i][d] * size;
+    for (int i = 0; join && i < tracks; i++)
+        join = strides_of(c, i)[last] == t->strides[i][d] * size;
     if (join) c->shape[last] *= size;
     else c->shape[last = c->ndim++] = size;
     for (int i = 0; i < tracks; i++) strides_of(c, i)[last] = t->strides[i][d];
@@ -45,7 +53,8 @@ void gb_gu_call_nest(gb_gu_call *c, const gb_gu_tracks *t) {
         order[at] = d;
     }
     uint64_t step = 1;
-    for (int i = n; i-- > 0; step *= (uint64_t)c->outer_shape[order[i]]) c->code_strides[order[i]] = (int64_t)step;
+    for (int i = n; i-- > 0; step *= (uint64_t)c->outer_shape[order[i]])
+        c->code_strides[order[i]] = (int64_t)step;
     for (int i = 0; i < n; i++) push(c, t, tracks, order[i]);
     if (!c->ndim) c->shape[c->ndim++] = c->n;
 }
@@ -61,11 +70,12 @@ static void gather(gb_gu_call *c, int64_t items) {
 
 static int64_t take(int64_t *scratch, int64_t bytes) {
     int64_t start = *scratch;
-    *scratch += (bytes + 63) & ~63ll;   /* on a cache line */
+    *scratch += (bytes + 63) & ~63ll; /* on a cache line */
     return start;
 }
 
-/* Neither how many elements are taken at once nor where they are cut (pieces.c) depends on the number of workers. */
+/* Neither how many elements are taken at once nor where they are cut (pieces.c) depends on the
+ * number of workers. */
 void gb_gu_call_cut(gb_gu_call *c) {
     int64_t traffic = 1, packed = 1, items = 1;
     for (int i = 0; i < c->nop; i++) {
@@ -78,7 +88,8 @@ void gb_gu_call_cut(gb_gu_call *c) {
     c->block = least(least(most(STAGE_BYTES / packed, 1), c->chunk), most(c->n, 1));
     c->nchunks = (c->n + c->chunk - 1) / c->chunk;
     c->scratch = 0;
-    for (int i = 0; i < c->nop; i++) c->op[i].at = take(&c->scratch, c->block * gb_gu_packed_bytes(&c->op[i]));
+    for (int i = 0; i < c->nop; i++)
+        c->op[i].at = take(&c->scratch, c->block * gb_gu_packed_bytes(&c->op[i]));
     c->status_at = take(&c->scratch, c->block);
     c->select_at = take(&c->scratch, c->block);
     c->picked_at = take(&c->scratch, 4 * (c->block + 1));
@@ -113,7 +124,8 @@ static int axis_along(const gb_gu_view *v, int named, const int32_t *names, int 
     return -1;
 }
 
-static int broadcast(gb_gu_call *c, const gb_gu_view *v, int n, int named, const int32_t *names, gb_gu_tracks *t, gb_error *e) {
+static int broadcast(gb_gu_call *c, const gb_gu_view *v, int n, int named, const int32_t *names,
+                     gb_gu_tracks *t, gb_error *e) {
     int rank = c->outer_ndim;
     c->n = 1;
     for (int d = 0; d < rank; d++) {
@@ -123,23 +135,31 @@ static int broadcast(gb_gu_call *c, const gb_gu_view *v, int n, int named, const
             int64_t own = axis < 0 ? 1 : v[i].shape[axis];
             if (own == 1) continue;
             if (size != 1 && size != own)
-                return gb_refuse(e, GB_SIGNATURE_ERROR, "operands do not broadcast: sizes %lld and %lld in outer dimension %d", (long long)size, (long long)own, d);
+                return gb_refuse(
+                    e, GB_SIGNATURE_ERROR,
+                    "operands do not broadcast: sizes %lld and %lld in outer dimension %d",
+                    (long long)size, (long long)own, d);
             size = own;
             t->strides[i][d] = v[i].strides[axis];
         }
         c->outer_shape[d] = size;
-        if (__builtin_mul_overflow(c->n, size, &c->n)) return gb_refuse(e, GB_SIGNATURE_ERROR, "the outer shape has more than 2^63 elements");
+        if (__builtin_mul_overflow(c->n, size, &c->n))
+            return gb_refuse(e, GB_SIGNATURE_ERROR, "the outer shape has more than 2^63 elements");
     }
     for (int i = c->nin; i < c->nop; i++)
         for (int d = 0; !v[i].absent && d < rank; d++) {
             int axis = axis_along(&v[i], named, names, rank, d);
-            if (axis < 0 ? c->outer_shape[d] != 1 || v[i].dims : v[i].shape[axis] != c->outer_shape[d])
-                return gb_refuse(e, GB_SIGNATURE_ERROR, "out: it cannot be broadcast to the operands' %d outer dimensions", rank);
+            if (axis < 0 ? c->outer_shape[d] != 1 || v[i].dims
+                         : v[i].shape[axis] != c->outer_shape[d])
+                return gb_refuse(e, GB_SIGNATURE_ERROR,
+                                 "out: it cannot be broadcast to the operands' %d outer dimensions",
+                                 rank);
         }
     return 0;
 }
 
-/* The order of dimensions from the largest stride of the input that has most; those without a stride keep their place. */
+/* The order of dimensions from the largest stride of the input that has most; those without a
+ * stride keep their place. */
 static void output_layout(const gb_gu_call *c, const gb_gu_tracks *t, int32_t *layout) {
     static const int64_t none[GB_MAXDIMS];
     const int64_t *like = none;
@@ -152,7 +172,8 @@ static void output_layout(const gb_gu_call *c, const gb_gu_tracks *t, int32_t *l
     for (int d = 0; d < rank; d++) {
         if (!like[d]) continue;
         int at = n++;
-        for (; at > 0 && distance(like[order[at - 1]]) < distance(like[d]); at--) order[at] = order[at - 1];
+        for (; at > 0 && distance(like[order[at - 1]]) < distance(like[d]); at--)
+            order[at] = order[at - 1];
         order[at] = d;
     }
     for (int d = 0, k = 0; d < rank; d++) layout[like[d] ? order[k++] : d] = d;
@@ -160,11 +181,16 @@ static void output_layout(const gb_gu_call *c, const gb_gu_tracks *t, int32_t *l
 
 static int plan_output(gb_gu_call *c, int i, const int32_t *names, gb_gu_tracks *t, gb_error *e) {
     int rank = c->outer_ndim;
-    gb_request r = {.ndim = rank, .dims_len = names ? rank : -1, .aligned_len = -1, .layout_len = rank, .itemsize = gb_type_size(c->op[i].to)};
+    gb_request r = {.ndim = rank,
+                    .dims_len = names ? rank : -1,
+                    .aligned_len = -1,
+                    .layout_len = rank,
+                    .itemsize = gb_type_size(c->op[i].to)};
     memcpy(r.shape, c->outer_shape, (size_t)rank * sizeof *r.shape);
     if (names) memcpy(r.dims, names, (size_t)rank * sizeof *names);
     output_layout(c, t, r.layout);
-    if (!(c->out[i] = gb_plan_new(rank))) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a plan");
+    if (!(c->out[i] = gb_plan_new(rank)))
+        return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a plan");
     if (gb_plan_request(&r, gb_preset_at(0), c->out[i], e) < 0) return -1;
     gb_plan_finish(c->out[i]);
     for (int d = 0; d < rank; d++)
@@ -185,18 +211,28 @@ static void describe(gb_gu_call *c, int i, const gb_gu_view *v) {
     c->out_ndim[i] = c->outer_ndim;
 }
 
-gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int where, int named, gb_error *e) {
+gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int where, int named,
+                            gb_error *e) {
     gb_gu_tracks tracks = {0};
     int32_t names[GB_MAXDIMS];
     int ok = 1, rank = outer_names(v, known->nop + where, named, names);
-    if (known->ncore || rank > GB_MAXDIMS) return gb_refuse(e, GB_RUNTIME_ERROR, "a call with core dimensions, or too many dimensions"), NULL;
+    if (known->ncore || rank > GB_MAXDIMS)
+        return gb_refuse(e, GB_RUNTIME_ERROR,
+                         "a call with core dimensions, or too many dimensions"),
+               NULL;
     for (int i = 0; i < known->nop + where; i++)
-        if (!v[i].absent && v[i].ndim > rank) return gb_refuse(e, GB_SIGNATURE_ERROR, "an operand has %d outer dimensions; the result has %d", v[i].ndim, rank), NULL;
+        if (!v[i].absent && v[i].ndim > rank)
+            return gb_refuse(e, GB_SIGNATURE_ERROR,
+                             "an operand has %d outer dimensions; the result has %d", v[i].ndim,
+                             rank),
+                   NULL;
     gb_gu_call *c = gb_gu_call_new(known->nop);
     if (!c) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
-    c->nin = known->nin, c->nop = known->nop, c->form = known->form, c->fp_mask = known->fp_mask, c->kernel = known->kernel;
+    c->nin = known->nin, c->nop = known->nop, c->form = known->form, c->fp_mask = known->fp_mask,
+    c->kernel = known->kernel;
     c->function = known->function, c->data = known->data;
-    c->flags = (known->flags & ~(GB_GU_WHERE | GB_GU_GATHER | GB_GU_CASTS_OUT)) | (where ? GB_GU_WHERE : 0);
+    c->flags = (known->flags & ~(GB_GU_WHERE | GB_GU_GATHER | GB_GU_CASTS_OUT)) |
+               (where ? GB_GU_WHERE : 0);
     c->outer_ndim = rank;
     for (int i = 0; i < c->nop; i++) c->op[i].to = known->op[i].to;
     ok = broadcast(c, v, c->nop + where, named, names, &tracks, e) == 0;

@@ -8,13 +8,19 @@
 #include "call.h"
 #include "../alloc/strides.h"
 
-typedef struct term { int64_t stride, low, high; } term;
-typedef struct sum { int n; term t[2 * (GB_MAXDIMS + GB_GU_MAXCORE) + 2]; int64_t work; } sum;
+typedef struct term {
+    int64_t stride, low, high;
+} term;
+typedef struct sum {
+    int n;
+    term t[2 * (GB_MAXDIMS + GB_GU_MAXCORE) + 2];
+    int64_t work;
+} sum;
 
 #define MOST_WORK 20000
 
 static void add_term(sum *s, int64_t stride, int64_t low, int64_t high) {
-    if (low == high || stride == 0) return;   /* low == high == 0 by construction */
+    if (low == high || stride == 0) return; /* low == high == 0 by construction */
     if (stride < 0) {
         int64_t t = low;
         stride = -stride, low = -high, high = -t;
@@ -58,8 +64,9 @@ static int reach(sum *s, int i, int64_t target) {
     return 0;
 }
 
-int gb_gu_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim, int64_t a_item,
-               const char *b, const int64_t *b_shape, const int64_t *b_strides, int b_ndim, int64_t b_item) {
+int gb_gu_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim,
+                        int64_t a_item, const char *b, const int64_t *b_shape,
+                        const int64_t *b_strides, int b_ndim, int64_t b_item) {
     intptr_t a_low, a_high, b_low, b_high;
     if (!gb_extent(a, a_shape, a_strides, a_ndim, a_item, &a_low, &a_high)) return 0;
     if (!gb_extent(b, b_shape, b_strides, b_ndim, b_item, &b_low, &b_high)) return 0;
@@ -79,7 +86,8 @@ int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, i
         if (shape[d] == 1) continue;
         if (strides[d] == 0) return 1;
         int i = n++;
-        for (; i > 0 && llabs(strides[order[i - 1]]) > llabs(strides[d]); i--) order[i] = order[i - 1];
+        for (; i > 0 && llabs(strides[order[i - 1]]) > llabs(strides[d]); i--)
+            order[i] = order[i - 1];
         order[i] = d;
     }
     /* Most views nest: every stride is beyond all smaller ones together. */
@@ -90,12 +98,14 @@ int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, i
         reached += (shape[order[i]] - 1) * llabs(strides[order[i]]);
     }
     if (nested) return 0;
-    /* Two different elements share a byte when, in the first index in which they differ, the difference is positive. */
+    /* Two different elements share a byte when, in the first index in which they differ, the
+     * difference is positive. */
     for (int first = 0; first < n; first++) {
         sum s = {0};
         int64_t stride = strides[order[first]];
         add_term(&s, stride, 0, shape[order[first]] - 2);
-        for (int i = first + 1; i < n; i++) add_term(&s, strides[order[i]], 1 - shape[order[i]], shape[order[i]] - 1);
+        for (int i = first + 1; i < n; i++)
+            add_term(&s, strides[order[i]], 1 - shape[order[i]], shape[order[i]] - 1);
         add_term(&s, 1, 1 - item, item - 1);
         if (reach(&s, 0, -stride) != 0) return 1;
     }
@@ -104,21 +114,30 @@ int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, i
 
 /* ---- protecting inputs ---- */
 
-typedef struct view { int ndim; int64_t shape[GB_MAXDIMS + GB_GU_MAXCORE], strides[GB_MAXDIMS + GB_GU_MAXCORE]; } view;
+typedef struct view {
+    int ndim;
+    int64_t shape[GB_MAXDIMS + GB_GU_MAXCORE], strides[GB_MAXDIMS + GB_GU_MAXCORE];
+} view;
 
 /* What lies beyond ndim is left as it is: clearing it cost more than a small call's kernel. */
 static void view_of(view *v, const gb_gu_call *call, int i) {
     const gb_gu_operand *o = &call->op[i];
     v->ndim = call->ndim + o->core_ndim;
-    for (int d = 0; d < call->ndim; d++) v->shape[d] = call->shape[d], v->strides[d] = o->strides[d];
-    for (int d = 0; d < o->core_ndim; d++) v->shape[call->ndim + d] = o->core_shape[d], v->strides[call->ndim + d] = o->core_strides[d];
+    for (int d = 0; d < call->ndim; d++)
+        v->shape[d] = call->shape[d], v->strides[d] = o->strides[d];
+    for (int d = 0; d < o->core_ndim; d++)
+        v->shape[call->ndim + d] = o->core_shape[d],
+                              v->strides[call->ndim + d] = o->core_strides[d];
 }
 
 static int same_view(const gb_gu_run *job, int i, const view *a, int j, const view *b) {
     const gb_gu_operand *p = &job->call->op[i], *q = &job->call->op[j];
-    if (job->data[i] != job->data[j] || p->from != q->from || p->swapped != q->swapped || a->ndim != b->ndim) return 0;
+    if (job->data[i] != job->data[j] || p->from != q->from || p->swapped != q->swapped ||
+        a->ndim != b->ndim)
+        return 0;
     for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return 0;
+        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d]))
+            return 0;
     return 1;
 }
 
@@ -128,18 +147,20 @@ static void copy_elements(char *to, const char *from, const view *v, int d, int6
         memcpy(to, from, (size_t)item);
         return;
     }
-    for (int64_t k = 0; k < v->shape[d]; k++) copy_elements(to + k * v->strides[d], from + k * v->strides[d], v, d + 1, item);
+    for (int64_t k = 0; k < v->shape[d]; k++)
+        copy_elements(to + k * v->strides[d], from + k * v->strides[d], v, d + 1, item);
 }
 
 /* Copy the part of an input whose memory lies in [low, high): whole steps of the
  * outermost loop, into room where every element has the place it has in memory. */
-__attribute__((cold, noinline)) static int copy_input(gb_gu_run *job, int i, view *v, int64_t item, intptr_t low, intptr_t high, gb_error *e) {
+__attribute__((cold, noinline)) static int copy_input(gb_gu_run *job, int i, view *v, int64_t item,
+                                                      intptr_t low, intptr_t high, gb_error *e) {
     const gb_gu_call *call = job->call;
     gb_gu_input_copy *s = gb_gu_run_copy(job, i);
     intptr_t from, to;
     gb_extent(job->data[i], v->shape + 1, v->strides + 1, v->ndim - 1, item, &from, &to);
     int64_t first = 0, last = call->shape[0] - 1, stride = v->strides[0];
-    if (stride > 0) {   /* the first step that ends above low, the last that starts below high */
+    if (stride > 0) { /* the first step that ends above low, the last that starts below high */
         if (to <= low) first = (low - to) / stride + 1;
         if (from + last * stride >= high) last = (high - 1 - from) / stride;
     } else if (stride < 0) {
@@ -148,12 +169,13 @@ __attribute__((cold, noinline)) static int copy_input(gb_gu_run *job, int i, vie
     }
     if (first > last) return 0;
     int64_t inner = call->n / call->shape[0];
-    if (s->block) {   /* another output overlaps too: start again with both parts */
+    if (s->block) { /* another output overlaps too: start again with both parts */
         if (s->from / inner < first) first = s->from / inner;
         if (s->to / inner - 1 > last) last = s->to / inner - 1;
         gb_heap_release(s->block);
     }
-    intptr_t a = from + (stride < 0 ? last : first) * stride, z = to + (stride < 0 ? first : last) * stride;
+    intptr_t a = from + (stride < 0 ? last : first) * stride,
+             z = to + (stride < 0 ? first : last) * stride;
     s->block = gb_gu_take_room(z - a, e);
     if (!s->block) return s->base = NULL, -1;
     s->base = (char *)s->block + (job->data[i] - (char *)a);
@@ -175,34 +197,41 @@ int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e) {
     int boundaries = gb_gu_protect_boundaries(job, e);
     if (boundaries) return boundaries < 0 ? -1 : 0;
     for (int o = call->nin; o < call->nop; o++) {
-        if (call->flags & GB_GU_NEW_OUTPUTS && call->out[o]) continue;   /* memory of its own */
+        if (call->flags & GB_GU_NEW_OUTPUTS && call->out[o]) continue; /* memory of its own */
         view out, in;
         view_of(&out, call, o);
         intptr_t low, high;
         int64_t item = call->op[o].item;
         if (!gb_extent(job->data[o], out.shape, out.strides, out.ndim, item, &low, &high)) continue;
         if (gb_gu_self_overlap(out.shape, out.strides, out.ndim, item))
-            return gb_refuse(e, GB_VALUE_ERROR, "out: elements of an output share memory (a zero or sliding stride); give one with memory of its own for each");
+            return gb_refuse(e, GB_VALUE_ERROR,
+                             "out: elements of an output share memory (a zero or sliding stride); "
+                             "give one with memory of its own for each");
         for (int p = call->nin; p < o; p++) {
             view other;
             view_of(&other, call, p);
-            if (gb_gu_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item, job->data[p], other.shape,
-                                    other.strides, other.ndim, call->op[p].item))
-                return gb_refuse(e, GB_VALUE_ERROR, "out: two outputs share memory; give each its own");
+            if (gb_gu_views_overlap(job->data[o], out.shape, out.strides, out.ndim, item,
+                                    job->data[p], other.shape, other.strides, other.ndim,
+                                    call->op[p].item))
+                return gb_refuse(e, GB_VALUE_ERROR,
+                                 "out: two outputs share memory; give each its own");
         }
         for (int i = 0; i < call->nin; i++) {
             intptr_t in_low, in_high;
             view_of(&in, call, i);
-            if (!gb_extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low, &in_high)) continue;
+            if (!gb_extent(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, &in_low,
+                           &in_high))
+                continue;
             if (in_high <= low || high <= in_low) continue;
             if (same_view(job, i, &in, o, &out)) {
                 job->in_place = 1;
-                /* In place: an element with a core is read while it is written, and a failed block is run twice. */
+                /* In place: an element with a core is read while it is written, and a failed block
+                 * is run twice. */
                 if (call->op[i].core_ndim || !job->ignore_errors) job->staged |= 1u << i;
                 continue;
             }
-            if (!gb_gu_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item, job->data[o], out.shape,
-                                     out.strides, out.ndim, item))
+            if (!gb_gu_views_overlap(job->data[i], in.shape, in.strides, in.ndim, call->op[i].item,
+                                     job->data[o], out.shape, out.strides, out.ndim, item))
                 continue;
             if (copy_input(job, i, &in, call->op[i].item, low, high, e) < 0) return -1;
         }
@@ -210,8 +239,8 @@ int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e) {
             view mask = {call->ndim, {0}, {0}};
             memcpy(mask.shape, call->shape, sizeof call->shape);
             memcpy(mask.strides, call->where_strides, sizeof call->where_strides);
-            if (gb_gu_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1, job->data[o], out.shape,
-                                    out.strides, out.ndim, item) &&
+            if (gb_gu_views_overlap(job->data[call->nop], mask.shape, mask.strides, mask.ndim, 1,
+                                    job->data[o], out.shape, out.strides, out.ndim, item) &&
                 copy_input(job, call->nop, &mask, 1, low, high, e) < 0)
                 return -1;
         }

@@ -23,7 +23,7 @@
 #endif
 
 enum { FEW = 8, CAUTION = 40, GRAIN = 64 };
-#define LONG 1000000ll   /* ns */
+#define LONG 1000000ll /* ns */
 
 static int64_t load(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static void store(int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
@@ -31,7 +31,8 @@ static void store(int64_t *p, int64_t v) { __atomic_store_n(p, v, __ATOMIC_RELAX
 static int64_t cut(const gb_gu_run *job, int64_t at) {
     int64_t end = at - at % job->chunk + job->chunk;
     if (job->measured) {
-        int64_t quick = at - load(&job->origin), few = quick < FEW ? quick : FEW, careful = quick / CAUTION;
+        int64_t quick = at - load(&job->origin), few = quick < FEW ? quick : FEW,
+                careful = quick / CAUTION;
         if (careful < few) careful = few;
         careful = at + (careful > 0 ? careful : 1);
         if (careful - at >= GRAIN) careful &= -(int64_t)GRAIN;
@@ -41,7 +42,9 @@ static int64_t cut(const gb_gu_run *job, int64_t at) {
 }
 
 /* Without helpers nobody else touches the counters. */
-static int alone(const gb_gu_run *job) { return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1; }
+static int alone(const gb_gu_run *job) {
+    return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1;
+}
 
 int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p) {
     if (alone(job)) {
@@ -54,7 +57,8 @@ int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p) {
     do {
         if (p->at >= job->n) return 0;
         p->end = cut(job, p->at);
-    } while (!__atomic_compare_exchange_n(&job->next, &p->at, p->end, 1, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    } while (!__atomic_compare_exchange_n(&job->next, &p->at, p->end, 1, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_SEQ_CST));
     return 1;
 }
 
@@ -70,7 +74,8 @@ static void learn(gb_gu_run *job, const gb_gu_piece *p, int64_t began, int64_t n
 }
 
 static int busy(const gb_gu_run *job) {
-    return __atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < job->n || __atomic_load_n(&job->attached, __ATOMIC_SEQ_CST) > 0;
+    return __atomic_load_n(&job->done, __ATOMIC_SEQ_CST) < job->n ||
+           __atomic_load_n(&job->attached, __ATOMIC_SEQ_CST) > 0;
 }
 
 int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) {
@@ -108,7 +113,8 @@ static void wake(int32_t *word) {
 }
 
 void gb_gu_run_notice(gb_gu_run *job) {
-    if (!busy(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST)) wake(&job->sleeping);
+    if (!busy(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST))
+        wake(&job->sleeping);
 }
 
 /* A stopped job has next at n and counts what was never taken as done. */

@@ -4,7 +4,9 @@
 #include "folder.h"
 #include "fpstate.h"
 
-gb_gu_reduction *gb_gu_reduction_new(int nout) { return calloc(1, sizeof(gb_gu_reduction) + (size_t)nout * sizeof(gb_gu_operand)); }
+gb_gu_reduction *gb_gu_reduction_new(int nout) {
+    return calloc(1, sizeof(gb_gu_reduction) + (size_t)nout * sizeof(gb_gu_operand));
+}
 
 void gb_gu_reduction_free(gb_gu_reduction *r) {
     if (!r) return;
@@ -17,7 +19,8 @@ void gb_gu_reduction_free(gb_gu_reduction *r) {
 /* ---- where they lie ---- */
 
 /* The memory of output k, and how many follow it in the innermost kept loop. */
-static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, const char **where, char **out) {
+static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, const char **where,
+                      char **out) {
     const gb_gu_reduction *r = run->r;
     int64_t left = 1;
     *in = run->in;
@@ -37,7 +40,9 @@ static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, con
 /* ---- failures ---- */
 
 static void record(gb_gu_reducing *run, int64_t k, int code) {
-    uint8_t *codes = code && !run->ignore_errors ? gb_gu_codes(&run->codes, run->r->kept_n, &run->no_memory) : NULL;
+    uint8_t *codes = code && !run->ignore_errors
+                         ? gb_gu_codes(&run->codes, run->r->kept_n, &run->no_memory)
+                         : NULL;
     if (codes) __atomic_fetch_or(&codes[k], (uint8_t)code, __ATOMIC_RELAXED);
 }
 
@@ -60,16 +65,18 @@ static void emit(gb_gu_folder *w, const char *acc, char **out, int64_t n) {
     char *outs[GB_GU_MAXARGS];
     for (int64_t i = 0; i < n; i++) {
         for (int o = 0; o < r->nout; o++) outs[o] = values[o];
-        if (r->state.final(acc + i * r->item, outs, r->state.data)) w->any_bad = w->bad[i] = GB_GU_STATUS;
+        if (r->state.final(acc + i * r->item, outs, r->state.data))
+            w->any_bad = w->bad[i] = GB_GU_STATUS;
         for (int o = 0; o < r->nout; o++)
-            gb_gu_unpack(out[o] + (r->nkept ? i * r->out[o].strides[r->nkept - 1] : 0), 0, &r->out[o], values[o], 1);
+            gb_gu_unpack(out[o] + (r->nkept ? i * r->out[o].strides[r->nkept - 1] : 0), 0,
+                         &r->out[o], values[o], 1);
     }
 }
 
 /* Outputs [k, k + n), a stretch of the innermost kept loop. */
 typedef struct stretch {
     int64_t k, n, from, to, block;
-    int joins;              /* the parts are joined, not made */
+    int joins; /* the parts are joined, not made */
 } stretch;
 
 static char *part_of(const gb_gu_reducing *run, int64_t block, int64_t k) {
@@ -83,7 +90,8 @@ static char *join(gb_gu_folder *w, int64_t k, int64_t n) {
     for (int64_t b = 1; b < r->blocks; b++) {
         const char *part = part_of(w->run, b, k);
         if (r->flags & GB_GU_R_STATE)
-            for (int64_t i = 0; i < n; i++) r->state.merge(w->acc[0] + i * r->item, part + i * r->item, r->state.data);
+            for (int64_t i = 0; i < n; i++)
+                r->state.merge(w->acc[0] + i * r->item, part + i * r->item, r->state.data);
         else gb_gu_combine(w, &w->acc[0], part, r->item, n);
     }
     return w->acc[0];
@@ -95,8 +103,9 @@ static void work(gb_gu_folder *w, const stretch *s, const char *in, const char *
     if (w->any_bad) memset(w->bad, 0, (size_t)s->n);
     w->any_bad = 0;
     char *acc = s->joins ? join(w, s->k, s->n)
-              : r->flags & GB_GU_R_STATE ? gb_gu_fold_states(w, in, s->n, s->from, s->to)
-              : gb_gu_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
+                : r->flags & GB_GU_R_STATE
+                    ? gb_gu_fold_states(w, in, s->n, s->from, s->to)
+                    : gb_gu_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
     _Alignas(32) char nowhere[GB_GU_MAXARGS][GB_GU_MAX_ITEM];
     char *nowheres[GB_GU_MAXARGS];
     for (int o = 0; o < r->nout; o++) nowheres[o] = nowhere[o];
@@ -112,7 +121,8 @@ static void each(gb_gu_folder *w, const stretch *s, const char *in, const char *
         one.k += i;
         one.n = 1;
         gb_gu_fp_clear();
-        work(w, &one, in + i * r->in.strides[r->nkept - 1], where ? where + i * r->kept_where[r->nkept - 1] : NULL, NULL);
+        work(w, &one, in + i * r->in.strides[r->nkept - 1],
+             where ? where + i * r->kept_where[r->nkept - 1] : NULL, NULL);
         record(w->run, one.k, gb_gu_raised(r->call) | w->bad[0]);
     }
     gb_gu_fp_clear();
@@ -152,19 +162,23 @@ static void task(gb_gu_folder *w, int64_t number) {
 /* ---- a run ---- */
 
 /* Scratch memory of a worker: on the stack where it is little. */
-#define WITH_FOLDER(run, w)                                                                                       \
-    _Alignas(64) char small_[6144];                                                                               \
-    char *room_ = (run)->r->scratch <= (int64_t)sizeof small_ ? small_ : aligned_alloc(64, (size_t)(run)->r->scratch); \
-    gb_gu_folder w;                                                                                               \
-    if (!room_ || gb_gu_folder_init(&w, run, room_) < 0) __atomic_store_n(&(run)->no_memory, 1, __ATOMIC_RELAXED); \
+#define WITH_FOLDER(run, w)                                           \
+    _Alignas(64) char small_[6144];                                   \
+    char *room_ = (run)->r->scratch <= (int64_t)sizeof small_         \
+                      ? small_                                        \
+                      : aligned_alloc(64, (size_t)(run)->r->scratch); \
+    gb_gu_folder w;                                                   \
+    if (!room_ || gb_gu_folder_init(&w, run, room_) < 0)              \
+        __atomic_store_n(&(run)->no_memory, 1, __ATOMIC_RELAXED);     \
     else
-#define END_FOLDER                                                                                                \
+#define END_FOLDER \
     if (room_ != small_) free(room_);
 
-intptr_t gb_gu_reduce_tasks(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
+intptr_t gb_gu_reduce_tasks(char **args, intptr_t const *dims, intptr_t const *steps, void *data,
+                            uint8_t *status) {
     gb_gu_reducing *run = data;
     WITH_FOLDER(run, w)
-        for (intptr_t e = 0; e < dims[0]; e++) task(&w, (int64_t)((intptr_t)args[0] + e * steps[0]));
+    for (intptr_t e = 0; e < dims[0]; e++) task(&w, (int64_t)((intptr_t)args[0] + e * steps[0]));
     END_FOLDER
     return 0;
 }
@@ -176,7 +190,9 @@ int gb_gu_reduce_begin(gb_gu_reducing *run) {
     run->no_memory = run->stopped = 0;
     run->owner = pthread_self();
     run->job = NULL;
-    if (r->blocks > 1 && !(run->parts = aligned_alloc(64, (size_t)((r->blocks * r->kept_n * r->item + 63) & ~63ll)))) return -1;
+    if (r->blocks > 1 &&
+        !(run->parts = aligned_alloc(64, (size_t)((r->blocks * r->kept_n * r->item + 63) & ~63ll))))
+        return -1;
     return 0;
 }
 
@@ -185,12 +201,14 @@ void gb_gu_reduce_here(gb_gu_reducing *run) {
     gb_gu_fp saved;
     gb_gu_fp_enter(&saved);
     WITH_FOLDER(run, w)
-        for (int64_t i = 0; i < r->tiles * r->blocks; i++) task(&w, i);
+    for (int64_t i = 0; i < r->tiles * r->blocks; i++) task(&w, i);
     END_FOLDER
     gb_gu_fp_leave(&saved);
 }
 
-void gb_gu_reduce_stop(gb_gu_reducing *run) { __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED); }
+void gb_gu_reduce_stop(gb_gu_reducing *run) {
+    __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
+}
 
 void gb_gu_reduce_end(gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;

@@ -10,28 +10,32 @@ void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len) 
     c->index[d] += len;
     for (int i = 0; i < call->nop; i++) c->ptr[i] += len * call->op[i].strides[d];
     if (call->flags & GB_GU_WHERE) c->ptr[call->nop] += len * call->where_strides[d];
-    while (d > 0 && c->index[d] >= call->shape[d]) {   /* a block may span several inner loops */
+    while (d > 0 && c->index[d] >= call->shape[d]) { /* a block may span several inner loops */
         int64_t n = c->index[d] == call->shape[d] ? 1 : c->index[d] / call->shape[d];
         c->index[d] -= n * call->shape[d];
         c->index[d - 1] += n;
         for (int i = 0; i < call->nop; i++)
             c->ptr[i] += n * (call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d]);
         if (call->flags & GB_GU_WHERE)
-            c->ptr[call->nop] += n * (call->where_strides[d - 1] - call->shape[d] * call->where_strides[d]);
+            c->ptr[call->nop] +=
+                n * (call->where_strides[d - 1] - call->shape[d] * call->where_strides[d]);
         d--;
     }
 }
 
-void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows, int64_t len) {
+void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows,
+                    int64_t len) {
     const gb_gu_operand *o = &b->job->call->op[op];
     int d = b->job->call->ndim - 1;
-    gb_gu_pack_rows(b->scratch + o->at + first * gb_gu_packed_bytes(o), o, from, d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
+    gb_gu_pack_rows(b->scratch + o->at + first * gb_gu_packed_bytes(o), o, from,
+                    d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
 }
 
 void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len) {
     const gb_gu_operand *o = &b->job->call->op[op];
     int d = b->job->call->ndim - 1;
-    gb_gu_unpack_rows(to, o, b->scratch + o->at + first * gb_gu_packed_bytes(o), d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
+    gb_gu_unpack_rows(to, o, b->scratch + o->at + first * gb_gu_packed_bytes(o),
+                      d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
 }
 
 void *gb_gu_take_room(int64_t bytes, gb_error *e) {

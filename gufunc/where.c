@@ -4,10 +4,11 @@
 #include "cast.h"
 
 #ifndef __clang__
-#pragma GCC optimize("O3")   /* the loops over masks are vectors */
+#pragma GCC optimize("O3") /* the loops over masks are vectors */
 #endif
 
-/* How many of n bytes that are 0 or 1 are 1: eight sums in a word, added up before one overflows. */
+/* How many of n bytes that are 0 or 1 are 1: eight sums in a word, added up before one overflows.
+ */
 static int64_t ones(const uint8_t *select, int64_t n) {
     int64_t count = 0, k = 0;
     while (n - k >= 8) {
@@ -36,7 +37,8 @@ void gb_gu_select(gb_gu_block *b) {
     int d = call->ndim - 1;
     for (int64_t first = 0, run; first < b->len; first += run) {
         run = gb_gu_run_length(call, &walk, b->len - first);
-        read_mask(b->select + first, (const uint8_t *)walk.ptr[call->nop], call->where_strides[d], run);
+        read_mask(b->select + first, (const uint8_t *)walk.ptr[call->nop], call->where_strides[d],
+                  run);
         if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }
     int64_t count = ones(b->select, b->len);
@@ -57,7 +59,8 @@ void gb_gu_compress(gb_gu_block *b) {
         int64_t bytes = gb_gu_packed_bytes(&call->op[i]);
         char *base = b->scratch + call->op[i].at;
         for (int64_t k = 0; k < b->n; k++)
-            if (b->picked[k] != k) memcpy(base + k * bytes, base + b->picked[k] * bytes, (size_t)bytes);
+            if (b->picked[k] != k)
+                memcpy(base + k * bytes, base + b->picked[k] * bytes, (size_t)bytes);
     }
 }
 
@@ -76,26 +79,28 @@ void gb_gu_scatter_picked(gb_gu_block *b) {
 }
 
 /* A bit select: written as a choice it becomes a branch for every element. */
-#define BLEND(type)                                                                                               \
-    static void blend_##type(char *out, intptr_t step, const char *in, const uint8_t *select, int64_t n) {        \
-        if (step == sizeof(type)) {                                                                               \
-            type *o = (type *)out;                                                                                \
-            const type *v = (const type *)in;                                                                     \
-            for (int64_t k = 0; k < n; k++) {                                                                     \
-                type m = (type)(0 - (type)select[k]);                                                             \
-                o[k] = (type)((o[k] & (type)~m) | (v[k] & m));                                                    \
-            }                                                                                                     \
-            return;                                                                                               \
-        }                                                                                                         \
-        for (int64_t k = 0; k < n; k++, out += step)                                                              \
-            if (select[k]) memcpy(out, in + k * (intptr_t)sizeof(type), sizeof(type));                            \
+#define BLEND(type)                                                                           \
+    static void blend_##type(char *out, intptr_t step, const char *in, const uint8_t *select, \
+                             int64_t n) {                                                     \
+        if (step == sizeof(type)) {                                                           \
+            type *o = (type *)out;                                                            \
+            const type *v = (const type *)in;                                                 \
+            for (int64_t k = 0; k < n; k++) {                                                 \
+                type m = (type)(0 - (type)select[k]);                                         \
+                o[k] = (type)((o[k] & (type)~m) | (v[k] & m));                                \
+            }                                                                                 \
+            return;                                                                           \
+        }                                                                                     \
+        for (int64_t k = 0; k < n; k++, out += step)                                          \
+            if (select[k]) memcpy(out, in + k * (intptr_t)sizeof(type), sizeof(type));        \
     }
 BLEND(uint8_t)
 BLEND(uint16_t)
 BLEND(uint32_t)
 BLEND(uint64_t)
 
-static void blend(char *out, intptr_t step, const char *in, int64_t item, const uint8_t *select, int64_t n) {
+static void blend(char *out, intptr_t step, const char *in, int64_t item, const uint8_t *select,
+                  int64_t n) {
     int aligned = ((uintptr_t)out % (uintptr_t)item) == 0;
     if (aligned && item == 1) blend_uint8_t(out, step, in, select, n);
     else if (aligned && item == 2) blend_uint16_t(out, step, in, select, n);
@@ -115,10 +120,12 @@ void gb_gu_scatter_blended(gb_gu_block *b) {
         for (int i = call->nin; i < call->nop; i++) {
             const gb_gu_operand *o = &call->op[i];
             if (o->from == o->to && !o->swapped)
-                blend(walk.ptr[i], o->strides[d], b->scratch + o->at + first * o->item, o->item, b->select + first, run);
+                blend(walk.ptr[i], o->strides[d], b->scratch + o->at + first * o->item, o->item,
+                      b->select + first, run);
             else
                 for (int64_t k = 0; k < run; k++)
-                    if (b->select[first + k]) gb_gu_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1, 1);
+                    if (b->select[first + k])
+                        gb_gu_stage_out(b, i, walk.ptr[i] + k * o->strides[d], first + k, 1, 1);
         }
         if (first + run < b->len) gb_gu_cursor_advance(call, &walk, run);
     }

@@ -18,21 +18,24 @@ static gb_py_field *over_block(gb_py_plan_object *plan, PyObject *owner) {
 }
 
 static int zero_block(const gb_plan *plan, gb_cuda_block *block) {
-    if (block->kind == GB_CUDA_PINNED) return gb_py_fill_zero((void *)(uintptr_t)block->data, plan->want.span);
+    if (block->kind == GB_CUDA_PINNED)
+        return gb_py_fill_zero((void *)(uintptr_t)block->data, plan->want.span);
     return gb_py_device_zero(block, plan->want.span);
 }
 
 gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero) {
     GB_PY_OWNED PyObject *owner = gb_py_block_for(plan->plan);
     gb_py_field *f = NULL;
-    if (owner && (!zero || zero_block(plan->plan, ((gb_py_block_object *)owner)->block) == 0)) f = over_block(plan, owner);
+    if (owner && (!zero || zero_block(plan->plan, ((gb_py_block_object *)owner)->block) == 0))
+        f = over_block(plan, owner);
     return f;
 }
 
-/* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf was told a stream. */
+/* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf
+ * was told a stream. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
     if (!gb_py_upcall_get(GB_PY_UP_CUPY_STREAM)) return -1;   /* cupy is missing */
-    if ((*stream = gb_py_queue_for(device).stream)) return 0;   /* one of this GPU */
+    if ((*stream = gb_py_queue_for(device).stream)) return 0; /* one of this GPU */
     GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", device);
     if (!number) return -1;
     *stream = PyLong_AsUnsignedLongLong(number);
@@ -50,12 +53,14 @@ static PyObject *cupy_array(gb_py_plan_object *plan, int zero, PyObject *value) 
     return array;
 }
 
-/* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest cupy's. */
+/* Pinned memory, and managed memory that was not asked for on a GPU, make NumPy's arrays; the rest
+ * cupy's. */
 PyObject *gb_py_device_array(gb_py_plan_object *plan, int zero, PyObject *value) {
     if (plan->plan->device == GB_GPU) return cupy_array(plan, zero, value);
     GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
     PyObject *array = NULL;
     if (f && value && gb_py_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
-    if (f && gb_py_require_host_access(f) == 0) array = gb_py_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
+    if (f && gb_py_require_host_access(f) == 0)
+        array = gb_py_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
     return array;
 }

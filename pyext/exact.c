@@ -1,15 +1,19 @@
-/* exact.c: what gridbuf.exact asks of exact/: arrays and Fields on the host added to an accumulator, an array of int64. */
+/* exact.c: what gridbuf.exact asks of exact/: arrays and Fields on the host added to an
+ * accumulator, an array of int64. */
 #include "../exact/exact.h"
 #include "core/args.h"
 #include "field/copying.h"
 
-#define AT_ONCE (16 << 10)            /* elements, some 10 us: less than giving the GIL away may cost */
+#define AT_ONCE (16 << 10) /* elements, some 10 us: less than giving the GIL away may cost */
 
 static gb_exact *accumulator_of(PyObject *obj) {
     PyArrayObject *a = (PyArrayObject *)obj;
-    if (PyArray_Check(obj) && PyArray_TYPE(a) == NPY_INT64 && PyArray_ISCARRAY(a) && PyArray_SIZE(a) == GB_EXACT_WORDS)
+    if (PyArray_Check(obj) && PyArray_TYPE(a) == NPY_INT64 && PyArray_ISCARRAY(a) &&
+        PyArray_SIZE(a) == GB_EXACT_WORDS)
         return (gb_exact *)PyArray_DATA(a);
-    return PyErr_Format(PyExc_TypeError, "values: expected a writable array of %d int64 in a row", GB_EXACT_WORDS), NULL;
+    return PyErr_Format(PyExc_TypeError, "values: expected a writable array of %d int64 in a row",
+                        GB_EXACT_WORDS),
+           NULL;
 }
 
 static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
@@ -18,7 +22,9 @@ static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
         if (gb_py_require_host_access((gb_py_field *)obj) < 0) return -1;
         m = gb_py_memory_of_field((gb_py_field *)obj);
     } else if (!gb_py_memory_of(obj, &m))
-        return PyErr_Format(PyExc_TypeError, "%s: expected an ndarray or a Field, got %R", arg, Py_TYPE(obj)), -1;
+        return PyErr_Format(PyExc_TypeError, "%s: expected an ndarray or a Field, got %R", arg,
+                            Py_TYPE(obj)),
+               -1;
     *view = m.view;
     view->type = gb_py_descr_type(m.descr);
     return 0;
@@ -26,23 +32,27 @@ static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
 
 /* exact_add(values, x, y or None, negative): values change at the end, or not at all. */
 PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    if (n != 4) return PyErr_Format(PyExc_TypeError, "exact_add() takes values, x, y and negative, got %zd arguments", n);
+    if (n != 4)
+        return PyErr_Format(PyExc_TypeError,
+                            "exact_add() takes values, x, y and negative, got %zd arguments", n);
     gb_copy_view x, y;
     int negative = PyObject_IsTrue(args[3]), products = args[2] != Py_None;
     if (negative < 0 || !accumulator_of(args[0])) return NULL;
     if (view_of(args[1], "x", &x) < 0 || (products && view_of(args[2], "y", &y) < 0)) return NULL;
-    if (products && view_of(args[1], "x", &x) < 0) return NULL;   /* the other thread's turn may have come meanwhile */
+    if (products && view_of(args[1], "x", &x) < 0)
+        return NULL; /* the other thread's turn may have come meanwhile */
     gb_exact total = {0};
     gb_exact_job job;
     switch (gb_exact_plan(&job, &total, &x, products ? &y : NULL, negative)) {
     case GB_COPY_OK: break;
-    case GB_COPY_NO_CAST: return PyErr_SetString(PyExc_TypeError, "x: elements of this dtype cannot be summed"), NULL;
+    case GB_COPY_NO_CAST:
+        return PyErr_SetString(PyExc_TypeError, "x: elements of this dtype cannot be summed"), NULL;
     default: return PyErr_SetString(PyExc_ValueError, "x, y: the shapes differ"), NULL;
     }
     gb_work work = gb_exact_work(&job);
     if (job.elements < AT_ONCE) gb_exact_run(&job, 0, job.pieces);
     else if (gb_py_work(&work, 1, NULL) < 0) return NULL;
-    gb_exact *values = accumulator_of(args[0]);   /* Python code may have run */
+    gb_exact *values = accumulator_of(args[0]); /* Python code may have run */
     if (!values) return NULL;
     gb_exact_merge(values, &total);
     Py_RETURN_NONE;
@@ -50,7 +60,9 @@ PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 
 /* exact_merge(values, other): other is added, and values brought into their one form. */
 PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    if (n != 2) return PyErr_Format(PyExc_TypeError, "exact_merge() takes values and other, got %zd arguments", n);
+    if (n != 2)
+        return PyErr_Format(PyExc_TypeError,
+                            "exact_merge() takes values and other, got %zd arguments", n);
     gb_exact *values = accumulator_of(args[0]), *other = values ? accumulator_of(args[1]) : NULL;
     if (!other) return NULL;
     gb_exact_merge(values, other);

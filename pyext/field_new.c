@@ -1,4 +1,5 @@
-/* field_new.c: making Fields over fresh memory; exchange/field_wrap.c makes them over other memory. */
+/* field_new.c: making Fields over fresh memory; exchange/field_wrap.c makes them over other memory.
+ */
 #include "device/device.h"
 #include "core/keywords.h"
 
@@ -20,8 +21,8 @@ gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero) {
     return f;
 }
 
-/* None for a view, whose layout is no plan's; the caller asks for that layout then. Never enters Go, so that a forked
- * child can copy Fields. */
+/* None for a view, whose layout is no plan's; the caller asks for that layout then. Never enters
+ * Go, so that a forked child can copy Fields. */
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     gb_py_field *f = (gb_py_field *)self;
     if (f->lists) Py_RETURN_NONE;
@@ -30,12 +31,14 @@ PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     if (made && gb_py_field_copy_meta(made, f) < 0) Py_CLEAR(made);
     if (!made || Py_TYPE((PyObject *)made) == Py_TYPE(self)) return (PyObject *)made;
     GB_PY_OWNED gb_py_field *of_us = made;
-    gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), made);   /* somebody's subclass */
+    gb_py_field *same =
+        (gb_py_field *)gb_py_field_as(Py_TYPE(self), made); /* somebody's subclass */
     if (same && gb_py_field_inherit(same, f) < 0) Py_CLEAR(same);
     return (PyObject *)same;
 }
 
-/* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a view's elements lie close. */
+/* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a
+ * view's elements lie close. */
 static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_request *r) {
     const gb_geometry *g = &lead->geometry;
     const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
@@ -55,7 +58,8 @@ static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_r
     else gb_plan_read_rows(g, r->layout, (int64_t[GB_MAXDIMS]){0});
     r->byte_alignment = p ? p->want.boundary & -p->want.boundary : 0;
     for (int i = 0; p && i < n; i++)
-        if (p->layout[i] == n - 1 && p->padded_shape[i] > g->shape[i]) r->padding = p->padded_shape[i];
+        if (p->layout[i] == n - 1 && p->padded_shape[i] > g->shape[i])
+            r->padding = p->padded_shape[i];
 }
 
 gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
@@ -74,9 +78,10 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
     return f;
 }
 
-/* As a reduction leaves it: the order of strides stays, rows are padded where the fastest index is still there, and the first point
- * of the domain is aligned. */
-static void kept_request(const gb_py_field *lead, const int *kept, int n, const gb_py_dtype *dtype, gb_request *r) {
+/* As a reduction leaves it: the order of strides stays, rows are padded where the fastest index is
+ * still there, and the first point of the domain is aligned. */
+static void kept_request(const gb_py_field *lead, const int *kept, int n, const gb_py_dtype *dtype,
+                         gb_request *r) {
     const gb_geometry *g = &lead->geometry;
     const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
     int32_t layout[GB_MAXDIMS];
@@ -96,11 +101,13 @@ static void kept_request(const gb_py_field *lead, const int *kept, int n, const 
         r->aligned_index[i] = lead->halo ? lead->halo[2 * k] : lead->origin ? lead->origin[k] : 0;
         r->layout[i] = 0;
         for (int j = 0; j < n; j++) r->layout[i] += layout[kept[j]] < layout[k];
-        if (p && layout[k] == g->ndim - 1 && p->padded_shape[k] > g->shape[k]) r->padding = p->padded_shape[k];
+        if (p && layout[k] == g->ndim - 1 && p->padded_shape[k] > g->shape[k])
+            r->padding = p->padded_shape[k];
     }
 }
 
-gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, int n, gb_py_dtype *dtype) {
+gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, int n,
+                                    gb_py_dtype *dtype) {
     gb_request request;
     kept_request(lead, kept, n, dtype, &request);
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for(&request, dtype);
@@ -122,13 +129,15 @@ static PyObject *of_plan(gb_py_plan_object *plan, const gb_py_meta *meta, int ze
     return (PyObject *)f;
 }
 
-static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, int zero) {
+static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, int zero) {
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     return plan ? of_plan(plan, &meta, zero) : NULL;
 }
 
-static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject *value) {
+static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames, PyObject *value) {
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     PyObject *f = plan ? of_plan(plan, &meta, 0) : NULL;

@@ -1,5 +1,6 @@
 /* field_number.c: ufuncs of Fields. What is done here is what needs no thought: host Fields of
- * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join by name. */
+ * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join
+ * by name. */
 #include "field_number.h"
 
 #define NO_IMPORT_UFUNC
@@ -20,7 +21,10 @@ static int code_of_number(PyObject *obj) {
 }
 
 #define ENTRIES 256
-static struct { PyObject *ufunc; int codes, result; } memo[ENTRIES];   /* result: a type number, or -1: not for here */
+static struct {
+    PyObject *ufunc;
+    int codes, result;
+} memo[ENTRIES]; /* result: a type number, or -1: not for here */
 
 static int slot(PyObject *ufunc, int codes) {
     return (int)((((uintptr_t)ufunc >> 4) ^ (uintptr_t)codes * 0x9E3779B97F4A7C15u) % ENTRIES);
@@ -29,7 +33,9 @@ static int slot(PyObject *ufunc, int codes) {
 /* An operand without elements, as NumPy's choice of a loop sees it. */
 static PyObject *sample(PyObject *given, int code) {
     npy_intp none = 0;
-    if (code >= GB_PY_A_BOOL) return PyObject_CallNoArgs((PyObject *)Py_TYPE(given));   /* zero: 1e300 would be an overflow of float32 */
+    if (code >= GB_PY_A_BOOL)
+        return PyObject_CallNoArgs(
+            (PyObject *)Py_TYPE(given)); /* zero: 1e300 would be an overflow of float32 */
     return PyArray_SimpleNew(1, &none, code);
 }
 
@@ -38,7 +44,8 @@ static int ask(PyObject *ufunc, PyObject *const *in, const int *code, int n) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     if (u->nin != n || u->nout != 1 || u->core_enabled) return -1;
     GB_PY_OWNED PyObject *a = sample(in[0], code[0]), *b = n > 1 ? sample(in[1], code[1]) : NULL;
-    GB_PY_OWNED PyObject *made = a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
+    GB_PY_OWNED PyObject *made =
+        a && (b || n == 1) ? PyObject_CallFunctionObjArgs(ufunc, a, b, NULL) : NULL;
     return !made ? -2 : PyArray_Check(made) ? code_of(PyArray_DESCR((PyArrayObject *)made)) : -1;
 }
 
@@ -58,61 +65,78 @@ static int result_type(PyObject *ufunc, PyObject *const *in, const int *code, in
 
 static int same_indices(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;
-    return a->geometry.ndim == b->geometry.ndim && memcmp(a->geometry.shape, b->geometry.shape, n * sizeof *a->geometry.shape) == 0 &&
-           a->dims_given == b->dims_given && (!a->dims_given || memcmp(a->geometry.dims, b->geometry.dims, n * sizeof *a->geometry.dims) == 0);
+    return a->geometry.ndim == b->geometry.ndim &&
+           memcmp(a->geometry.shape, b->geometry.shape, n * sizeof *a->geometry.shape) == 0 &&
+           a->dims_given == b->dims_given &&
+           (!a->dims_given ||
+            memcmp(a->geometry.dims, b->geometry.dims, n * sizeof *a->geometry.dims) == 0);
 }
 
-static int same_list(const int64_t *a, const int64_t *b, size_t n) { return !a == !b && (!a || memcmp(a, b, n * sizeof *a) == 0); }
+static int same_list(const int64_t *a, const int64_t *b, size_t n) {
+    return !a == !b && (!a || memcmp(a, b, n * sizeof *a) == 0);
+}
 
 static int alike(const gb_py_field *a, const gb_py_field *b) {
     size_t n = (size_t)a->geometry.ndim;
-    return a == b || (same_indices(a, b) && same_list(a->origin, b->origin, n) && same_list(a->halo, b->halo, 2 * n));
+    return a == b || (same_indices(a, b) && same_list(a->origin, b->origin, n) &&
+                      same_list(a->halo, b->halo, 2 * n));
 }
 
 static int has_shape(PyObject *array, const gb_py_field *f) {
     PyArrayObject *a = (PyArrayObject *)array;
     return PyArray_NDIM(a) == f->geometry.ndim && PyArray_NDIM(a) > 0 &&
-           memcmp(PyArray_DIMS(a), f->geometry.shape, (size_t)PyArray_NDIM(a) * sizeof(int64_t)) == 0;
+           memcmp(PyArray_DIMS(a), f->geometry.shape, (size_t)PyArray_NDIM(a) * sizeof(int64_t)) ==
+               0;
 }
 
 /* How an operand beside the Field `lead` enters the question for the dtype; -1: not for here. */
 static int code_beside(PyObject *obj, const gb_py_field *lead) {
-    if (gb_py_is_plain_field(obj)) return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : -1;
-    if (PyArray_CheckExact(obj)) return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : -1;
+    if (gb_py_is_plain_field(obj))
+        return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : -1;
+    if (PyArray_CheckExact(obj))
+        return has_shape(obj, lead) ? code_of(PyArray_DESCR((PyArrayObject *)obj)) : -1;
     return code_of_number(obj);
 }
 
 static int fits_as_out(PyObject *out, const gb_py_field *lead) {
     if (PyArray_CheckExact(out)) return has_shape(out, lead);
-    return gb_py_is_plain_field(out) && !((gb_py_field *)out)->readonly && same_indices((gb_py_field *)out, lead);
+    return gb_py_is_plain_field(out) && !((gb_py_field *)out)->readonly &&
+           same_indices((gb_py_field *)out, lead);
 }
 
-static PyObject *bare(PyObject *obj) { return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj); }
+static PyObject *bare(PyObject *obj) {
+    return gb_py_is_field(obj) ? gb_py_field_numpy(obj, NULL) : Py_NewRef(obj);
+}
 
 static gb_py_elements elements_of(PyObject *obj, int lead_type, void *room) {
     static const int64_t repeated[GB_MAXDIMS];
     if (PyArray_CheckExact(obj)) return gb_py_elements_of_array((PyArrayObject *)obj);
     if (!gb_py_is_field(obj)) return gb_py_elements_of_number(obj, lead_type, room, repeated);
     gb_py_field *f = (gb_py_field *)obj;
-    return gb_py_elements_at(f->data, f->geometry.strides, f->geometry.ndim, f->dtype->descr, f->dtype->alignment);
+    return gb_py_elements_at(f->data, f->geometry.strides, f->geometry.ndim, f->dtype->descr,
+                             f->dtype->alignment);
 }
 
 /* By the ufunc's own loop; 0: by NumPy. The shape is the lead's. */
-static int elementwise(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, const gb_py_field *lead) {
+static int elementwise(PyObject *ufunc, PyObject *const *in, int n, PyObject *out,
+                       const gb_py_field *lead) {
     _Alignas(16) char room[16];
     gb_py_elements args[GB_PY_ELEMENTWISE_INPUTS], target = elements_of(out, -1, room);
     if (PyArray_CheckExact(out) && !PyArray_ISWRITEABLE((PyArrayObject *)out)) return 0;
     for (int i = 0; i < n; i++) args[i] = elements_of(in[i], lead->dtype->descr->type_num, room);
-    return gb_py_elementwise_into(ufunc, args, n, &target, lead->geometry.shape, lead->geometry.ndim);
+    return gb_py_elementwise_into(ufunc, args, n, &target, lead->geometry.shape,
+                                  lead->geometry.ndim);
 }
 
 static PyObject *by_numpy(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
-    GB_PY_OWNED PyObject *target = bare(out), *a = target ? bare(in[0]) : NULL, *b = a && n > 1 ? bare(in[1]) : NULL;
+    GB_PY_OWNED PyObject *target = bare(out), *a = target ? bare(in[0]) : NULL,
+                         *b = a && n > 1 ? bare(in[1]) : NULL;
     GB_PY_OWNED PyObject *done = a && (b || n == 1) ? gb_py_ufunc_into(ufunc, a, b, target) : NULL;
     return done ? Py_NewRef(out) : NULL;
 }
 
-static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out, const gb_py_field *lead) {
+static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out,
+                     const gb_py_field *lead) {
     int done = elementwise(ufunc, in, n, out, lead);
     return done < 0 ? NULL : done ? Py_NewRef(out) : by_numpy(ufunc, in, n, out);
 }
@@ -123,7 +147,9 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
                               : gb_py_is_plain_field(in[0])           ? (gb_py_field *)in[0]
                               : n == 2 && gb_py_is_plain_field(in[1]) ? (gb_py_field *)in[1]
                                                                       : NULL;
-    if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD]) || (out && !fits_as_out(out, lead))) Py_RETURN_NOTIMPLEMENTED;
+    if (!lead || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD]) ||
+        (out && !fits_as_out(out, lead)))
+        Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
         if ((code[i] = code_beside(in[i], lead)) == -1) Py_RETURN_NOTIMPLEMENTED;
     int type = result_type(ufunc, in, code, n);
@@ -136,22 +162,26 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
     return made ? run(ufunc, in, n, made, lead) : NULL;
 }
 
-/* np.where of Fields with the same indices, arrays of their shape and numbers. NotImplemented: it needs thought. */
+/* np.where of Fields with the same indices, arrays of their shape and numbers. NotImplemented: it
+ * needs thought. */
 static PyObject *where(PyObject *args) {
     const gb_py_field *lead = NULL;
     Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
     for (Py_ssize_t i = n; i-- > 0;)
-        if (gb_py_is_plain_field(PyTuple_GetItem(args, i))) lead = (gb_py_field *)PyTuple_GetItem(args, i);
+        if (gb_py_is_plain_field(PyTuple_GetItem(args, i)))
+            lead = (gb_py_field *)PyTuple_GetItem(args, i);
     if (n != 3 || !lead) Py_RETURN_NOTIMPLEMENTED;
     for (Py_ssize_t i = 0; i < n; i++)
         if (code_beside(PyTuple_GetItem(args, i), lead) == -1) Py_RETURN_NOTIMPLEMENTED;
     GB_PY_OWNED PyObject *arrays = PyTuple_New(n);
-    for (Py_ssize_t i = 0; arrays && i < n; i++) gb_py_put(&arrays, i, bare(PyTuple_GetItem(args, i)));
+    for (Py_ssize_t i = 0; arrays && i < n; i++)
+        gb_py_put(&arrays, i, bare(PyTuple_GetItem(args, i)));
     GB_PY_OWNED PyObject *found = arrays ? PyObject_CallObject(gb_py_where, arrays) : NULL;
     if (!found) return NULL;
     if (!PyArray_CheckExact(found)) Py_RETURN_NOTIMPLEMENTED;
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR((PyArrayObject *)found));
-    return dtype ? gb_py_field_holding(gb_py_field_like(lead, dtype), (PyArrayObject *)found) : NULL;
+    return dtype ? gb_py_field_holding(gb_py_field_like(lead, dtype), (PyArrayObject *)found)
+                 : NULL;
 }
 
 /* ---- the general way ---- */
@@ -159,11 +189,16 @@ static PyObject *where(PyObject *args) {
 /* `ufunc.reduce(field, axis)`, and nothing else. */
 static PyObject *reduced(PyObject *args, PyObject *kwargs) {
     Py_ssize_t named = kwargs ? PyDict_Size(kwargs) : 0;
-    PyObject *method = PyTuple_Size(args) == 3 && named < 2 ? PyTuple_GetItem(args, 1) : NULL, *axis = NULL;
-    if (!method || !PyUnicode_Check(method) || PyUnicode_CompareWithASCIIString(method, "reduce") != 0) Py_RETURN_NOTIMPLEMENTED;
-    if (named && !(axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis))) Py_RETURN_NOTIMPLEMENTED;
+    PyObject *method = PyTuple_Size(args) == 3 && named < 2 ? PyTuple_GetItem(args, 1) : NULL,
+             *axis = NULL;
+    if (!method || !PyUnicode_Check(method) ||
+        PyUnicode_CompareWithASCIIString(method, "reduce") != 0)
+        Py_RETURN_NOTIMPLEMENTED;
+    if (named && !(axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis)))
+        Py_RETURN_NOTIMPLEMENTED;
     GB_PY_OWNED PyObject *first = axis ? Py_NewRef(axis) : PyLong_FromLong(0);
-    GB_PY_OWNED PyObject *reduce = first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
+    GB_PY_OWNED PyObject *reduce =
+        first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
     return reduce ? gb_py_field_reduced(reduce, PyTuple_GetItem(args, 2), first) : NULL;
 }
 
@@ -178,9 +213,12 @@ PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwar
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
     int plain = gb_py_is_plain_field(self) && PyTuple_Size(args) == 4;
     PyObject *axis = NULL, *of_numpy = NULL;
-    if (plain) of_numpy = gb_py_plain_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2), PyTuple_GetItem(args, 3), &axis);
+    if (plain)
+        of_numpy = gb_py_plain_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2),
+                                         PyTuple_GetItem(args, 3), &axis);
     PyObject *found = of_numpy ? gb_py_field_reduced(of_numpy, self, axis) : NULL;
-    if (plain && PyTuple_GetItem(args, 0) == gb_py_where && PyDict_Check(PyTuple_GetItem(args, 3)) && !PyDict_Size(PyTuple_GetItem(args, 3)))
+    if (plain && PyTuple_GetItem(args, 0) == gb_py_where &&
+        PyDict_Check(PyTuple_GetItem(args, 3)) && !PyDict_Size(PyTuple_GetItem(args, 3)))
         found = where(PyTuple_GetItem(args, 2));
     if (found && found != Py_NotImplemented) return found;
     Py_XDECREF(found);

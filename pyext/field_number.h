@@ -7,4 +7,5 @@
 
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: it needs thought */
+PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n,
+                            PyObject *out); /* NotImplemented: it needs thought */

@@ -1,5 +1,6 @@
-/* field_reduce.c: reductions of host Fields over indices given by name or number, by what NumPy reduces arrays with. Wrong names,
- * Fields elsewhere and of users' classes, `out`, `where` and the like are gridbuf.fields.reductions'. */
+/* field_reduce.c: reductions of host Fields over indices given by name or number, by what NumPy
+ * reduces arrays with. Wrong names, Fields elsewhere and of users' classes, `out`, `where` and the
+ * like are gridbuf.fields.reductions'. */
 #include "field/field.h"
 
 /* Marks the indices that `part` means: a number, or names of I, J and K. 0: for Python to judge. */
@@ -59,19 +60,26 @@ PyObject *gb_py_field_reduced(PyObject *of_numpy, PyObject *field, PyObject *axi
     int kept[GB_MAXDIMS], n = 0;
     if (!gb_py_is_plain_field(field)) Py_RETURN_NOTIMPLEMENTED;
     const gb_py_field *f = (gb_py_field *)field;
-    if (f->geometry.ndim == 0 || (axis != Py_None && !marked(f, axis, over))) Py_RETURN_NOTIMPLEMENTED;
+    if (f->geometry.ndim == 0 || (axis != Py_None && !marked(f, axis, over)))
+        Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < f->geometry.ndim; i++)
         if (axis != Py_None && !over[i]) kept[n++] = i;
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(field, NULL);
-    GB_PY_OWNED PyObject *numbers = axis == Py_None ? Py_NewRef(Py_None) : numbers_of(over, f->geometry.ndim);
-    GB_PY_OWNED PyObject *found = array && numbers ? PyObject_CallFunctionObjArgs(of_numpy, array, numbers, NULL) : NULL;
+    GB_PY_OWNED PyObject *numbers =
+        axis == Py_None ? Py_NewRef(Py_None) : numbers_of(over, f->geometry.ndim);
+    GB_PY_OWNED PyObject *found =
+        array && numbers ? PyObject_CallFunctionObjArgs(of_numpy, array, numbers, NULL) : NULL;
     if (!found || n == 0) return Py_XNewRef(found);
-    if (PyArray_CheckExact(found) && PyArray_NDIM((PyArrayObject *)found) == n) return as_field(f, (PyArrayObject *)found, kept, n);
+    if (PyArray_CheckExact(found) && PyArray_NDIM((PyArrayObject *)found) == n)
+        return as_field(f, (PyArrayObject *)found, kept, n);
     Py_RETURN_NOTIMPLEMENTED;
 }
 
 /* field_reduced(of_numpy, field, axis): NotImplemented where there is more to be asked. */
 PyObject *gb_py_field_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 3) return PyErr_Format(PyExc_TypeError, "field_reduce() takes of_numpy, field and axis, got %zd arguments", nargs);
+    if (nargs != 3)
+        return PyErr_Format(PyExc_TypeError,
+                            "field_reduce() takes of_numpy, field and axis, got %zd arguments",
+                            nargs);
     return gb_py_field_reduced(args[0], args[1], args[2]);
 }

@@ -7,7 +7,9 @@
 static void request_like(PyArrayObject *array, gb_request *r) {
     int n = PyArray_NDIM(array);
     int64_t padded[GB_MAXDIMS];
-    gb_geometry g = {.ndim = n, .shape = (int64_t *)PyArray_DIMS(array), .strides = (int64_t *)PyArray_STRIDES(array)};
+    gb_geometry g = {.ndim = n,
+                     .shape = (int64_t *)PyArray_DIMS(array),
+                     .strides = (int64_t *)PyArray_STRIDES(array)};
     memset(r, 0, offsetof(gb_request, shape));
     r->ndim = r->layout_len = n;
     r->dims_len = r->aligned_len = -1;
@@ -22,15 +24,18 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
     int brought = 0;
     gb_request r;
     PyArray_Descr *own = PyArray_DESCR(array);
-    if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array)) Py_RETURN_NONE;   /* pinned or managed, and to stay so */
-    if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT)) Py_RETURN_NONE;
-    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
+    if (PyArray_BASE(array) && gb_py_block_behind((PyObject *)array))
+        Py_RETURN_NONE; /* pinned or managed, and to stay so */
+    if (PyArray_NDIM(array) > GB_MAXDIMS || PyDataType_FLAGCHK(own, NPY_ITEM_REFCOUNT))
+        Py_RETURN_NONE;
+    GB_PY_OWNED gb_py_dtype *dtype =
+        gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
-        PyErr_Clear();   /* a sub-shape: more indices; or none, which who reads requests says best */
+        PyErr_Clear(); /* a sub-shape: more indices; or none, which who reads requests says best */
         Py_RETURN_NONE;
     }
-    request_like(array, &r);   /* only now: asking for the dtype may have run Python code */
+    request_like(array, &r); /* only now: asking for the dtype may have run Python code */
     r.itemsize = dtype->itemsize;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for(&r, dtype);
     return plan ? gb_py_array_of(plan, zero) : NULL;
@@ -47,9 +52,12 @@ static PyObject *like_field(PyObject *data, int zero) {
     return made;
 }
 
-/* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides. */
+/* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides.
+ */
 PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs < 3 || nargs > 4) return PyErr_Format(PyExc_TypeError, "like() takes data, dtype, zero and value, got %zd arguments", nargs);
+    if (nargs < 3 || nargs > 4)
+        return PyErr_Format(PyExc_TypeError,
+                            "like() takes data, dtype, zero and value, got %zd arguments", nargs);
     PyObject *made = NULL;
     int zero = args[2] == Py_True;
     if (PyArray_CheckExact(args[0])) made = like_array((PyArrayObject *)args[0], args[1], zero);

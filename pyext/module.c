@@ -1,20 +1,31 @@
-/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this order; no file calls a later one,
- * and no folder a later folder:
+/* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this
+ * order; no file calls a later one, and no folder a later folder:
  *
- * core/        what Python calls: functions.h; where there is no GIL: turns.c; the ways up into Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way: pending.c; releasing
- *              from any thread: decref.c; a request: args.c, dtype.c, element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *              callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c (NumPy's), copy_run.c, array.c; operators.c, elementwise.c, of_the_type.c; keys: cut.c; memory of the driver: device_stream.c, device_block.c
- * field/       core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c; values: copy_view.c, copyto.c
- * exchange/    mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c, import_producer.c, device_wrap.c, wrap.c
- *              (any object to its memory), values.c, field_wrap.c
- * device/      async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
- * program/     copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent: messages.c
- * gufunc/      attach.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c, output.c,
- *              invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c, reduce_result.c, reduce.c; type.c
- * watch/       lines.c, allocations.c, stand_in.c
- * storage/     record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c, function.c, type.c: host storages, as far as they need no thought
- * here         what Python calls: assign.c, device_new.c, constructors.c, register.c, requirements.c, statistics.c, exact.c; of a Field:
- *              field_new.c, plan_memory.c (a Plan's methods), field_reduce.c, field_index.c, field_number.c, field_dlpack.c, exchange.c, field.c (the type); like.c
+ * core/       what Python calls: functions.h; where there is no GIL: turns.c; the ways up into
+ *             Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way:
+ *             pending.c; releasing from any thread: decref.c; a request: args.c, dtype.c,
+ *             element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
+ *             callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c
+ *             (NumPy's), copy_run.c, array.c; operators.c, elementwise.c, of_the_type.c; keys:
+ *             cut.c; memory of the driver: device_stream.c, device_block.c
+ * field/      core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c;
+ *             values: copy_view.c, copyto.c
+ * exchange/   mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c,
+ *             import_producer.c, device_wrap.c, wrap.c (any object to its memory), values.c,
+ *             field_wrap.c
+ * device/     async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
+ * program/    copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent:
+ *             messages.c
+ * gufunc/     attach.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c,
+ *             output.c, invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c,
+ *             reduce_result.c, reduce.c; type.c
+ * watch/      lines.c, allocations.c, stand_in.c
+ * storage/    record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c,
+ *             function.c, type.c: host storages, as far as they need no thought
+ * here        what Python calls: assign.c, device_new.c, constructors.c, register.c,
+ *             requirements.c, statistics.c, exact.c; of a Field: field_new.c, plan_memory.c (a
+ *             Plan's methods), field_reduce.c, field_index.c, field_number.c, field_dlpack.c,
+ *             exchange.c, field.c (the type); like.c
  */
 #define GB_PY_IMPORTS_NUMPY
 #include "core/upcall.h"
@@ -31,30 +42,57 @@ static PyObject *panic_py(PyObject *self, PyObject *none) {
 
 #define METH_NAMED (METH_FASTCALL | METH_KEYWORDS)
 #define ROW(given, name) {#name, (PyCFunction)(void *)gb_py_##name, METH_##given, NULL},
-#define ROW_WITH_DOC(given, name) {#name, (PyCFunction)(void *)gb_py_##name, METH_##given, GB_PY_DOC_##name},
+#define ROW_WITH_DOC(given, name) \
+    {#name, (PyCFunction)(void *)gb_py_##name, METH_##given, GB_PY_DOC_##name},
 static PyMethodDef methods[] = {
     GB_PY_FUNCTIONS(ROW, ROW_WITH_DOC)
 #ifdef GRIDBUF_PANIC
-    {"panic", panic_py, METH_NOARGS, NULL},
+        {"panic", panic_py, METH_NOARGS, NULL},
 #endif
     {NULL},
 };
 
 /* In reading order: what stands further down uses what stands above. */
-#define INITS(INIT)                                                                                                                \
-    INIT(gb_py_numbers_init) INIT(gb_py_operators_init) INIT(gb_py_elementwise_init) INIT(gb_py_of_the_type_init) INIT(gb_py_trace_init)                        \
-    INIT(gb_py_go_init) INIT(gb_py_attribute_init) INIT(gb_py_decref_init)    \
-    INIT(gb_py_handler_init) INIT(gb_py_args_init) INIT(gb_py_dtype_init) INIT(gb_py_plan_init) INIT(gb_py_device_block_init)      \
-    INIT(gb_py_field_init) INIT(gb_py_plan_memory_init) INIT(gb_py_device_field_init) INIT(gb_py_import_dlpack_init) INIT(gb_py_from_producer_init)             \
-    INIT(gb_py_async_copy_init) INIT(gb_py_field_dlpack_init) INIT(gb_py_exchange_init)           \
-    INIT(gb_py_program_init) INIT(gb_py_messages_init) INIT(gb_py_keywords_init) INIT(gb_py_reduce_args_init)                      \
-    INIT(gb_py_gufunc_init) INIT(gb_py_stand_in_init) INIT(gb_py_describe_init) INIT(gb_py_storage_init) INIT(gb_py_storage_function_init)
+/* clang-format off */
+#define INITS(INIT) \
+    INIT(gb_py_numbers_init) \
+    INIT(gb_py_operators_init) \
+    INIT(gb_py_elementwise_init) \
+    INIT(gb_py_of_the_type_init) \
+    INIT(gb_py_trace_init) \
+    INIT(gb_py_go_init) \
+    INIT(gb_py_attribute_init) \
+    INIT(gb_py_decref_init) \
+    INIT(gb_py_handler_init) \
+    INIT(gb_py_args_init) \
+    INIT(gb_py_dtype_init) \
+    INIT(gb_py_plan_init) \
+    INIT(gb_py_device_block_init) \
+    INIT(gb_py_field_init) \
+    INIT(gb_py_plan_memory_init) \
+    INIT(gb_py_device_field_init) \
+    INIT(gb_py_import_dlpack_init) \
+    INIT(gb_py_from_producer_init) \
+    INIT(gb_py_async_copy_init) \
+    INIT(gb_py_field_dlpack_init) \
+    INIT(gb_py_exchange_init) \
+    INIT(gb_py_program_init) \
+    INIT(gb_py_messages_init) \
+    INIT(gb_py_keywords_init) \
+    INIT(gb_py_reduce_args_init) \
+    INIT(gb_py_gufunc_init) \
+    INIT(gb_py_stand_in_init) \
+    INIT(gb_py_describe_init) \
+    INIT(gb_py_storage_init) \
+    INIT(gb_py_storage_function_init)
+/* clang-format on */
 #define DECLARED(init) int init(PyObject *module);
 #define ENTRY(init) init,
 INITS(DECLARED)
 
-/* The types and caches below exist once a process. An import after sys.modules was purged gets the module that holds them,
- * so that Fields made before stay Fields; another interpreter has its own, which NumPy refuses. */
+/* The types and caches below exist once a process. An import after sys.modules was purged gets the
+ * module that holds them, so that Fields made before stay Fields; another interpreter has its own,
+ * which NumPy refuses. */
 static PyObject *first;
 static PyInterpreterState *first_interpreter;
 
@@ -98,7 +136,9 @@ static PyModuleDef definition = {
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
 PyObject *PyInit__core(void) {
-    static void *const themselves[] = {gb_py_empty, gb_py_zeros, gb_py_plan, gb_py_from_dlpack, gb_py_field_dealloc, gb_py_field_subscript, gb_py_field_empty, gb_py_field_zeros};
+    static void *const themselves[] = {
+        gb_py_empty,         gb_py_zeros,           gb_py_plan,        gb_py_from_dlpack,
+        gb_py_field_dealloc, gb_py_field_subscript, gb_py_field_empty, gb_py_field_zeros};
     for (size_t i = 0; i < sizeof themselves / sizeof *themselves; i++)
         if (gb_py_turns_itself((void (*)(void))themselves[i]) < 0) return NULL;
     if (gb_py_turns_init() < 0 || gb_py_methods_take_turns(methods) < 0) return NULL;

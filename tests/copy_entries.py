@@ -22,14 +22,35 @@ def place(view: np.ndarray, base: np.ndarray) -> int:
 
 
 def entry(
-    to: int, dst: np.ndarray, dst_base: np.ndarray, by: int, src: np.ndarray, src_base: np.ndarray, mode: int = 0
+    to: int,
+    dst: np.ndarray,
+    dst_base: np.ndarray,
+    by: int,
+    src: np.ndarray,
+    src_base: np.ndarray,
+    mode: int = 0,
 ) -> tuple[Any, ...]:
     strides = tuple(0 if n == 1 else s for n, s in zip(dst.shape, src.strides, strict=True))
-    return (to, place(dst, dst_base), dst.strides, by, place(src, src_base), strides, dst.shape, dst.dtype, mode)
+    return (
+        to,
+        place(dst, dst_base),
+        dst.strides,
+        by,
+        place(src, src_base),
+        strides,
+        dst.shape,
+        dst.dtype,
+        mode,
+    )
 
 
-def copy(dst: np.ndarray, dst_base: np.ndarray, src: np.ndarray, src_base: np.ndarray, mode: int = 0) -> CopyProgram:
-    program = CopyProgram([slot("to", dst_base), slot("from", src_base)], [entry(0, dst, dst_base, 1, src, src_base, mode)])
+def copy(
+    dst: np.ndarray, dst_base: np.ndarray, src: np.ndarray, src_base: np.ndarray, mode: int = 0
+) -> CopyProgram:
+    program = CopyProgram(
+        [slot("to", dst_base), slot("from", src_base)],
+        [entry(0, dst, dst_base, 1, src, src_base, mode)],
+    )
     program.run(dst_base, src_base)
     return program
 
@@ -42,11 +63,17 @@ def random_bytes(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> 
     if dtype.kind == "b":
         flat = rng.integers(0, 2, size=room).astype(bool)
     else:
-        flat = np.frombuffer(bytearray(rng.bytes(int(np.prod(room)) * dtype.itemsize)), dtype=np.uint8).view(dtype).reshape(room)
+        flat = (
+            np.frombuffer(bytearray(rng.bytes(int(np.prod(room)) * dtype.itemsize)), dtype=np.uint8)
+            .view(dtype)
+            .reshape(room)
+        )
     return flat.transpose(np.argsort(order))
 
 
-def random_key(rng: np.random.Generator, room: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+def random_key(
+    rng: np.random.Generator, room: Sequence[int], shape: Sequence[int]
+) -> tuple[slice, ...]:
     """A box of the shape: any start, step and direction along each axis."""
     key = []
     for n, size in zip(shape, room, strict=True):
@@ -65,7 +92,9 @@ def random_case(
 ) -> tuple[np.ndarray, ...]:
     """Target, its box, source, its box."""
     weights = np.array([0.1, 1, 1, 2, 2, 1, 1, 1][: len(sizes)])
-    shape = [int(n) for n in rng.choice(sizes, size=int(rng.integers(0, 5)), p=weights / weights.sum())]
+    shape = [
+        int(n) for n in rng.choice(sizes, size=int(rng.integers(0, 5)), p=weights / weights.sum())
+    ]
     while np.prod(shape) > 20_000:
         shape.pop()
     sides = []

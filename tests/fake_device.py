@@ -8,7 +8,9 @@ from gridbuf.storage.request import Request
 
 
 def bare(obj: Any) -> Any:
-    """The host array inside; a host array where a device array is needed is an error, as with cupy."""
+    """The host array inside; a host array where a device array is needed is an error, as with
+    cupy.
+    """
     if isinstance(obj, (tuple, list)):
         return type(obj)(bare(part) for part in obj)
     if isinstance(obj, np.ndarray) and obj.ndim:
@@ -47,7 +49,9 @@ class FakeArray:
     def transpose(self, order: Any) -> "FakeArray":
         return FakeArray(self.hidden.transpose(order))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **kwargs: Any
+    ) -> Any:
         assert method == "__call__"
         getattr(ufunc, method)(*map(bare, inputs), out=bare(out), **kwargs)
         return out[0] if len(out) == 1 else out
@@ -116,8 +120,14 @@ class FakeDevice:
 
     def function(self, function: Any) -> Any:
         def on_device(*args: Any, **options: Any) -> Any:
-            found = function(*map(bare, args), **{name: bare(value) for name, value in options.items()})
-            return FakeArray(np.asarray(found)) if isinstance(found, (np.ndarray, np.generic)) else found
+            found = function(
+                *map(bare, args), **{name: bare(value) for name, value in options.items()}
+            )
+            return (
+                FakeArray(np.asarray(found))
+                if isinstance(found, (np.ndarray, np.generic))
+                else found
+            )
 
         return on_device
 

@@ -1,4 +1,6 @@
-"""Python code in a process of its own, whose failure is shown with numbered lines; a function in a forked child."""
+"""Python code in a process of its own, whose failure is shown with numbered lines; a function in a
+forked child.
+"""
 
 import os
 import signal
@@ -8,11 +10,17 @@ import textwrap
 from collections.abc import Callable, Sequence
 
 
-def python(code: str, *args: str, options: Sequence[str] = (), timeout: float = 300, **env: str) -> str:
+def python(
+    code: str, *args: str, options: Sequence[str] = (), timeout: float = 300, **env: str
+) -> str:
     """Run code, and return what it prints."""
     code = textwrap.dedent(code)
     run = subprocess.run(
-        [sys.executable, *options, "-c", code, *args], env={**os.environ, **env}, capture_output=True, text=True, timeout=timeout
+        [sys.executable, *options, "-c", code, *args],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
     numbered = "\n".join(f"{number:4} {line}" for number, line in enumerate(code.splitlines(), 1))
     assert run.returncode == 0, f"ended with {run.returncode}\n{numbered}\n{run.stdout}{run.stderr}"
@@ -20,7 +28,9 @@ def python(code: str, *args: str, options: Sequence[str] = (), timeout: float = 
 
 
 def forked(body: Callable[[], None]) -> int:
-    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that hangs."""
+    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that
+    hangs.
+    """
     pid = os.fork()
     if pid == 0:
         signal.alarm(120)

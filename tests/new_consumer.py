@@ -1,7 +1,8 @@
-"""A consumer of the matrix, step by step: python tests/new_consumer.py MODULE, again and again until nothing is left to do.
+"""A consumer of the matrix, step by step: python tests/new_consumer.py MODULE, again and again
+until nothing is left to do.
 
-It writes what can be written by itself, in the four places that a consumer has, and says of each cell that is not as expected what
-to put into `refuses`.
+It writes what can be written by itself, in the four places that a consumer has, and says of each
+cell that is not as expected what to put into `refuses`.
 """
 
 import argparse
@@ -77,7 +78,9 @@ def left(consumer: Consumer) -> Iterator[str]:
     """What `refuses` lacks, or has too much."""
     for direction in consumers.DIRECTIONS:
         tried = {cell: consumers.run(consumer, cell) for cell in consumers.cells(direction)}
-        found = {cell: line for cell, result in tried.items() if (line := wanted(consumer, cell, result))}
+        found = {
+            cell: line for cell, result in tried.items() if (line := wanted(consumer, cell, result))
+        }
         if len(found) > len(tried) // 2 and len({tried[cell].reason for cell in found}) == 1:
             found = {Cell(direction): found[Cell(direction)].replace('"C"', '"*"', 1)}
         yield from found.values()
@@ -85,7 +88,10 @@ def left(consumer: Consumer) -> Iterator[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("module", help="what Python imports, which is the name in the table; another name goes into FILES")
+    parser.add_argument(
+        "module",
+        help="what Python imports, which is the name in the table; another name goes into FILES",
+    )
     module = parser.parse_args().module
     if not module.isidentifier():
         parser.error(f"module: {module!r} is not allowed; give a name without dots")
@@ -98,7 +104,11 @@ def main() -> int:
     except Missing as error:
         parser.error(f"module: {error}")
     if lines := [*left(consumer)]:
-        print(f"gridbuf/consumers/{module}.py: refuses lacks, or take() and make() do otherwise:", *lines, sep="\n        ")
+        print(
+            f"gridbuf/consumers/{module}.py: refuses lacks, or take() and make() do otherwise:",
+            *lines,
+            sep="\n        ",
+        )
         return 1
     exchange = ROOT / "docs" / "exchange.md"
     if f"\n### {name}\n" not in exchange.read_text():
@@ -106,7 +116,9 @@ def main() -> int:
         put(exchange, rf"^### {re.escape([*consumers.FILES][-2])}\n.*?\n(?=##)", text)
     exchange.write_text(page(exchange.read_text()))
     tests = [str(ROOT / "tests" / path) for path in ("consumers", "test_packages.py")]
-    return pytest.main(["-q", "-p", "no:cacheprovider", *tests, "-k", f"{module} or every or table or extras"])
+    return pytest.main(
+        ["-q", "-p", "no:cacheprovider", *tests, "-k", f"{module} or every or table or extras"]
+    )
 
 
 if __name__ == "__main__":

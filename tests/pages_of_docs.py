@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / f"{page}.md" for page in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")] + sorted(
-    (ROOT / "docs").rglob("*.md")
-)
+PAGES = [
+    ROOT / f"{page}.md" for page in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")
+] + sorted((ROOT / "docs").rglob("*.md"))
 REFERENCE = sorted(
-    name for page in PAGES if page.parent.name == "api" for name in re.findall(r"automodule:: ([\w.]+)", page.read_text())
+    name
+    for page in PAGES
+    if page.parent.name == "api"
+    for name in re.findall(r"automodule:: ([\w.]+)", page.read_text())
 )
-FENCE = re.compile(r"(?:<!-- setup\n(?P<setup>.*?)-->\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"(?:<!-- setup\n(?P<setup>.*?)-->\n)?^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 class Block(NamedTuple):
@@ -31,7 +37,10 @@ class Block(NamedTuple):
 def blocks(page: Path) -> list[Block]:
     text = page.read_text()
     found = FENCE.finditer(text)
-    return [Block(text.count("\n", 0, m.start("kind")) + 1, m["kind"], m["text"], m["setup"] or "") for m in found]
+    return [
+        Block(text.count("\n", 0, m.start("kind")) + 1, m["kind"], m["text"], m["setup"] or "")
+        for m in found
+    ]
 
 
 def name(page: Path) -> str:

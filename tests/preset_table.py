@@ -25,7 +25,10 @@ def row(backend: str) -> str:
 
 def page(old: str, names: Iterable[str]) -> str:
     """The page with the table of these backends between its marks."""
-    head = "| backend | I J K | K J I | I J K 0 | strides | boundary | device |\n|---|---|---|---|---|---|---|\n"
+    head = (
+        "| backend | I J K | K J I | I J K 0 | strides | boundary | device"
+        " |\n|---|---|---|---|---|---|---|\n"
+    )
     return MARKS.sub(lambda _: head + "".join(row(name) + "\n" for name in names), old)
 
 

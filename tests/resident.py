@@ -1,4 +1,6 @@
-"""A process's memory, and memory in small pages whatever huge ones a machine gives unasked: else what is counted in pages is its settings."""
+"""A process's memory, and memory in small pages whatever huge ones a machine gives unasked: else
+what is counted in pages is its settings.
+"""
 
 import ctypes
 import os
@@ -17,7 +19,9 @@ def _prctl(option: int, value: int = 0) -> int:
 
 @contextmanager
 def small_pages() -> Iterator[None]:
-    """What is touched for the first time meanwhile; a page fault of 2 MiB would count as one, and as much memory as 512."""
+    """What is touched for the first time meanwhile; a page fault of 2 MiB would count as one, and
+    as much memory as 512.
+    """
     unasked = sys.platform == "linux" and _prctl(GET) == 0
     if unasked:
         assert _prctl(SET, 1) == 0

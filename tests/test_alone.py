@@ -1,4 +1,6 @@
-"""Every module is imported alone, and pickles are loaded, by processes that have imported nothing of gridbuf before."""
+"""Every module is imported alone, and pickles are loaded, by processes that have imported nothing
+of gridbuf before.
+"""
 
 import multiprocessing
 import os
@@ -15,10 +17,15 @@ import gridbuf as gb
 import gridbuf.storage as gs
 
 ROOT = Path(gb.__file__).parent.parent
-MODULES = sorted(m.name for m in pkgutil.walk_packages(gb.__path__, "gridbuf.") if not m.name.endswith("__main__"))
+MODULES = sorted(
+    m.name
+    for m in pkgutil.walk_packages(gb.__path__, "gridbuf.")
+    if not m.name.endswith("__main__")
+)
 
-# Whoever imports a module has imported its package before. So a process that has imported a package, and nothing else of
-# gridbuf, forks a child for each module in it: the interpreter and each package start once.
+# Whoever imports a module has imported its package before. So a process that has imported a
+# package, and nothing else of gridbuf, forks a child for each module in it: the interpreter and
+# each package start once.
 IMPORT = """
 import importlib, os, sys
 import numpy, numpy.ma
@@ -64,13 +71,21 @@ def run(code: str, *args: str) -> str:
 @pytest.mark.parametrize("part", range(2))
 def test_every_module_can_be_the_first(part: int) -> None:
     heavy = "numba xarray dask.array gt4py.cartesian.gtscript" if part else ""
-    own = [name for name in MODULES if name.startswith(("gridbuf.interop", "gridbuf.consumers", "gridbuf.demo")) == bool(part)]
+    own = [
+        name
+        for name in MODULES
+        if name.startswith(("gridbuf.interop", "gridbuf.consumers", "gridbuf.demo")) == bool(part)
+    ]
     assert len(own) > 20
-    assert sorted(run(IMPORT, heavy, " ".join(own)).splitlines()) == [f"imported {name}" for name in own]
+    assert sorted(run(IMPORT, heavy, " ".join(own)).splitlines()) == [
+        f"imported {name}" for name in own
+    ]
 
 
 OBJECTS = {
-    "storage": gs.storage(np.arange(12.0).reshape(3, 4), axes="KI", defaults="gtmc", device="cpu", halo=(1, (0, 2))),
+    "storage": gs.storage(
+        np.arange(12.0).reshape(3, 4), axes="KI", defaults="gtmc", device="cpu", halo=(1, (0, 2))
+    ),
     "field": gb.Field.from_array(np.arange(12.0).reshape(3, 4), dims="KI", halo=(1, (0, 2))),
     "slice": gs.storage(np.arange(12.0).reshape(3, 4), axes="KI")[1:, ::2],
 }
@@ -86,11 +101,9 @@ def looked_at(data: bytes) -> tuple[Any, ...]:
 def test_pickles_load_in_a_fresh_process(protocol: int) -> None:
     data = {name: pickle.dumps(obj, protocol) for name, obj in OBJECTS.items()}
     code = (
-        "import pickle, sys\n"
-        "import numpy as np\n"
-        "for text in sys.argv[1:]:\n"
-        "    found = pickle.loads(bytes.fromhex(text))\n"
-        "    print(type(found).__name__, np.asarray(found).tolist(), found.halo, found.strides, sep='|')\n"
+        "import pickle, sys\nimport numpy as np\nfor text in sys.argv[1:]:\n    found ="
+        " pickle.loads(bytes.fromhex(text))\n    print(type(found).__name__,"
+        " np.asarray(found).tolist(), found.halo, found.strides, sep='|')\n"
     )
     lines = run(code, *(each.hex() for each in data.values())).splitlines()
     assert lines == ["|".join(map(str, looked_at(each))) for each in data.values()]
@@ -103,14 +116,20 @@ def test_storages_go_to_workers_and_back(method: str) -> None:
     with multiprocessing.get_context(method).Pool(1) as pool:
         back = pool.apply_async(np.negative, (s,)).get(60)
         seen = pool.apply_async(pickle.dumps, (s,)).get(60)
-    assert type(back) is gs.CPUStorage and (back.to_numpy() == -s.to_numpy()).all() and back.halo == s.halo
+    assert (
+        type(back) is gs.CPUStorage
+        and (back.to_numpy() == -s.to_numpy()).all()
+        and back.halo == s.halo
+    )
     assert looked_at(seen)[1:] == (s.to_numpy().tolist(), s.halo, s.strides)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process")
 def test_a_forked_child_loads_what_was_pickled_before() -> None:
-    """The dtype of an unpickled array is not NumPy's own object; it is the same type for all that."""
+    """The dtype of an unpickled array is not NumPy's own object; it is the same type for all
+    that.
+    """
     data = [pickle.dumps(obj) for obj in OBJECTS.values()]
     dtype = pickle.loads(pickle.dumps(np.ones(3))).dtype
     gb.zeros((2, 3, 4))

@@ -40,7 +40,12 @@ MAKERS = [gb.empty, gb.zeros, gb.plan, gb.Field.empty]
         ((2, 3), {"halo": (1,)}, ValueError, "halo: 1 entries for 2"),
         ((2, 3), {"halo": (1, (1, 2, 3))}, ValueError, "halo.*3|halo"),
         ((2, 3), {"halo": (-1, 0)}, ValueError, "halo.*negative"),
-        ((2, 3), {"halo": (0, (2, 2))}, ValueError, r"halo: \(2, 2\) is more than the 3 elements of J \(index 1\)"),
+        (
+            (2, 3),
+            {"halo": (0, (2, 2))},
+            ValueError,
+            r"halo: \(2, 2\) is more than the 3 elements of J \(index 1\)",
+        ),
         ((2, 3), {"layout": (0,)}, ValueError, "layout.*1 entries for 2"),
         ((2, 3), {"layout": (1, 1)}, ValueError, "layout.*permutation"),
         ((2, 3), {"layout": (0, 2)}, ValueError, "layout.*permutation"),
@@ -67,24 +72,34 @@ def test_errors_name_the_argument(make, shape, keywords, error, words) -> None: 
 F, S = gb.Field.ones((2, 3), dims="IJ"), gb.storage.ones((2, 3), axes="IJ")
 SAYS_YES_OR_NO = {
     "keepdims": [
-        lambda x: F.sum(keepdims=x), lambda x: F.max("I", keepdims=x), lambda x: F.mean("J", keepdims=x), lambda x: F.argmax(keepdims=x),
-        lambda x: np.sum(F, axis=0, keepdims=x), lambda x: np.add.reduce(F, keepdims=x), lambda x: np.median(F, axis=0, keepdims=x),
-        lambda x: S.sum(keepdims=x), lambda x: S.std("I", keepdims=x), lambda x: S.argmin("I", keepdims=x),
-        lambda x: np.ptp(S, axis=0, keepdims=x), lambda x: np.multiply.reduce(S, keepdims=x), lambda x: np.percentile(S, 50, keepdims=x),
-        lambda x: gb.gufunc.minmax.reduce(np.ones((2, 3)), keepdims=x), lambda x: gb.gufunc.dot(np.ones(3), np.ones(3), keepdims=x),
+        lambda x: F.sum(keepdims=x), lambda x: F.max("I", keepdims=x),
+        lambda x: F.mean("J", keepdims=x), lambda x: F.argmax(keepdims=x),
+        lambda x: np.sum(F, axis=0, keepdims=x), lambda x: np.add.reduce(F, keepdims=x),
+        lambda x: np.median(F, axis=0, keepdims=x),
+        lambda x: S.sum(keepdims=x), lambda x: S.std("I", keepdims=x),
+        lambda x: S.argmin("I", keepdims=x),
+        lambda x: np.ptp(S, axis=0, keepdims=x), lambda x: np.multiply.reduce(S, keepdims=x),
+        lambda x: np.percentile(S, 50, keepdims=x),
+        lambda x: gb.gufunc.minmax.reduce(np.ones((2, 3)), keepdims=x),
+        lambda x: gb.gufunc.dot(np.ones(3), np.ones(3), keepdims=x),
     ],
     "ordered": [lambda x: gb.gufunc.argmin.reduce(np.ones(3), ordered=x)],
     "force": [
-        lambda x: S.device_to_host(force=x), lambda x: S.host_to_device(force=x), lambda x: S.set_host_modified(force=x),
-        lambda x: S.set_device_modified(force=x), lambda x: gb.storage.SyncState().to_host(x), lambda x: gb.storage.SyncState().mark(1, x),
+        lambda x: S.device_to_host(force=x), lambda x: S.host_to_device(force=x),
+        lambda x: S.set_host_modified(force=x),
+        lambda x: S.set_device_modified(force=x), lambda x: gb.storage.SyncState().to_host(x),
+        lambda x: gb.storage.SyncState().mark(1, x),
         lambda x: gb.storage.SyncState().to_device(force=x),
     ],
-    "copy": [lambda x: gb.storage.storage(S, copy=x), lambda x: gb.from_dlpack(F, copy=x), lambda x: S.__array__(copy=x)],
+    "copy": [lambda x: gb.storage.storage(S, copy=x), lambda x: gb.from_dlpack(F, copy=x),
+    lambda x: S.__array__(copy=x)],
     "padding": [lambda x: gb.empty(3, padding=x)],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "call"), [(name, call) for name, calls in SAYS_YES_OR_NO.items() for call in calls])
+@pytest.mark.parametrize(
+    ("name", "call"), [(name, call) for name, calls in SAYS_YES_OR_NO.items() for call in calls]
+)
 def test_yes_or_no_is_a_bool_of_pythons_or_numpys(name, call) -> None:  # type: ignore[no-untyped-def]
     for value in (True, False, np.True_, np.False_):
         with contextlib.suppress(ValueError):  # this data cannot be had so
@@ -96,17 +111,26 @@ def test_yes_or_no_is_a_bool_of_pythons_or_numpys(name, call) -> None:  # type: 
 
 def test_a_bool_is_no_number() -> None:
     for name, call in {
-        "shape": lambda x: gb.empty(x), "byte_alignment": lambda x: gb.empty(8, byte_alignment=x), "halo": lambda x: gb.empty(8, halo=(x,)),
-        "layout": lambda x: gb.empty((8, 8), layout=(0, x)), "origin": lambda x: gb.Field.empty(8, origin=(x,)), "n": gb.set_num_threads,
-        "limit": gb.memory.set_limit, "alignment": lambda x: gb.register_backend("never", layout="IJK", alignment=x),
-        "workers": lambda x: gb.gufunc.sqrt(4.0, workers=x), "device": lambda x: gb.empty(8, device=("gpu", x)),
+        "shape": lambda x: gb.empty(x), "byte_alignment": lambda x: gb.empty(8, byte_alignment=x),
+        "halo": lambda x: gb.empty(8, halo=(x,)),
+        "layout": lambda x: gb.empty((8, 8), layout=(0, x)),
+        "origin": lambda x: gb.Field.empty(8, origin=(x,)), "n": gb.set_num_threads,
+        "limit": gb.memory.set_limit,
+        "alignment": lambda x: gb.register_backend("never", layout="IJK", alignment=x),
+        "workers": lambda x: gb.gufunc.sqrt(4.0, workers=x),
+        "device": lambda x: gb.empty(8, device=("gpu", x)),
     }.items():  # fmt: skip
         for value in (True, np.True_):
             with pytest.raises((TypeError, ValueError), match=f"^{name}: "):
                 call(value)
     threads = gb.get_num_threads()
     for two in (2, np.int8(2), np.uint64(2)):
-        assert gb.empty(two).shape == gb.empty((two,)).shape == gb.storage.empty((two,), axes="I").shape == (2,)
+        assert (
+            gb.empty(two).shape
+            == gb.empty((two,)).shape
+            == gb.storage.empty((two,), axes="I").shape
+            == (2,)
+        )
         gb.set_num_threads(two)
         assert gb.get_num_threads() == 2
     gb.set_num_threads(threads)
@@ -126,7 +150,11 @@ def test_missing_and_superfluous_arguments() -> None:
 
 
 def test_what_is_allowed_although_unusual() -> None:
-    assert gb.empty(5).shape == (5,) and gb.empty(np.int64(3)).shape == (3,) and gb.empty([2, 3]).shape == (2, 3)
+    assert (
+        gb.empty(5).shape == (5,)
+        and gb.empty(np.int64(3)).shape == (3,)
+        and gb.empty([2, 3]).shape == (2, 3)
+    )
     assert gb.empty(()).shape == () and gb.empty((0, 4)).ctypes.data != 0
     assert gb.empty(np.array([2, 3])).shape == (2, 3)
     assert gb.plan((4, 4), aligned_index=(100, 100)).aligned_index == (100, 100)
@@ -146,11 +174,20 @@ def test_equal_plans_compare_equal_however_they_were_asked_for() -> None:
     a = gb.plan((4, 5, 6), np.float64, backend="C")
     same = [
         gb.plan([4, 5, 6], "f8", layout=(0, 1, 2)),
-        gb.plan((4, 5, 6), float, backend="numpy", dimensions=("I", "J", "K"), aligned_index=[0, 0, 0], byte_alignment=64),
+        gb.plan(
+            (4, 5, 6),
+            float,
+            backend="numpy",
+            dimensions=("I", "J", "K"),
+            aligned_index=[0, 0, 0],
+            byte_alignment=64,
+        ),
         gb.plan((4, 5, 6), np.dtype("=f8"), halo=(0, 0, 0), padding=False),
     ]
     assert all(a == b and hash(a) == hash(b) for b in same) and len({a, *same}) == 1
-    assert a != gb.plan((4, 5, 6), np.int64) and a != gb.plan((4, 5, 6), backend="F") and a != "plan"
+    assert (
+        a != gb.plan((4, 5, 6), np.int64) and a != gb.plan((4, 5, 6), backend="F") and a != "plan"
+    )
     with pytest.raises(AttributeError):
         a.shape = (1,)
     assert "\n" not in repr(a) and "float64" in repr(a) and "\n" in str(a)
@@ -167,7 +204,9 @@ JUNK = st.recursive(
         st.sampled_from([object, int, "IJK", "gpu"]),
     ),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.tuples(inner, inner), st.dictionaries(st.text(max_size=2), inner, max_size=2)
+        st.lists(inner, max_size=4),
+        st.tuples(inner, inner),
+        st.dictionaries(st.text(max_size=2), inner, max_size=2),
     ),
     max_leaves=6,
 )
@@ -188,7 +227,11 @@ NAMES = [
 
 
 @settings(max_examples=400)
-@given(maker=st.sampled_from(MAKERS), shape=JUNK, keywords=st.dictionaries(st.sampled_from(NAMES), JUNK, max_size=4))
+@given(
+    maker=st.sampled_from(MAKERS),
+    shape=JUNK,
+    keywords=st.dictionaries(st.sampled_from(NAMES), JUNK, max_size=4),
+)
 def test_junk_is_refused_and_never_crashes(maker, shape, keywords) -> None:  # type: ignore[no-untyped-def]
     if isinstance(shape, int) and abs(shape) > 1 << 20:
         shape = 7

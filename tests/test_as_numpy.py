@@ -1,4 +1,6 @@
-"""What Fields and storages say, give and warn of where NumPy's arrays do: found by programs drawn at random beside NumPy."""
+"""What Fields and storages say, give and warn of where NumPy's arrays do: found by programs drawn
+at random beside NumPy.
+"""
 
 import warnings
 from collections import deque
@@ -17,7 +19,9 @@ MAKES = (lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, a
 @pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_a_result_is_numpy_s_own(make: Any) -> None:
-    """NumPy's dtype depends on more than dtypes, and so does what it sums in; and a conversion is spoken of once."""
+    """NumPy's dtype depends on more than dtypes, and so does what it sums in; and a conversion is
+    spoken of once.
+    """
     halves = np.full((2, 4), 40000, "f2")
     assert np.array_equal(np.median(make(halves, "IJ"), axis=1), [40000, 40000])
     for function, values, q in (
@@ -25,11 +29,15 @@ def test_a_result_is_numpy_s_own(make: Any) -> None:
         (np.nanquantile, np.zeros((0, 4), "?"), 0.5),
     ):
         with pytest.warns(RuntimeWarning, match="Mean of empty slice"):
-            found, wanted = (function(a, q, axis=-1 if values.shape[0] else 0) for a in (make(values, "IJ"), values))
+            found, wanted = (
+                function(a, q, axis=-1 if values.shape[0] else 0)
+                for a in (make(values, "IJ"), values)
+            )
         assert np.array_equal(found, wanted, equal_nan=True) and found.dtype == wanted.dtype
     values = np.full((2, 3), 1 + 2j)
     for call in (
-        lambda a: np.sum(a, axis=0, dtype="f8"), lambda a: np.mean(a, axis=0, dtype="f4"), lambda a: np.cumsum(a, axis=0, dtype="f8"),
+        lambda a: np.sum(a, axis=0, dtype="f8"), lambda a: np.mean(a, axis=0, dtype="f4"),
+        lambda a: np.cumsum(a, axis=0, dtype="f8"),
         lambda a: np.add.accumulate(a, axis=0, dtype="f8"),
     ):  # fmt: skip
         said = []
@@ -42,7 +50,9 @@ def test_a_result_is_numpy_s_own(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 gives it another dtype")
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 gives it another dtype"
+)
 def test_a_number_that_does_not_fit_is_spoken_of_once(make: Any) -> None:
     heard: list[Any] = []
     for dtype in ("f2", "f4"):
@@ -63,31 +73,51 @@ def test_a_number_that_does_not_fit_is_spoken_of_once(make: Any) -> None:
 def test_of_no_indices_numpy_judges_the_axis() -> None:
     f = gb.Field(np.array(2.0))
     assert np.add.reduce(f, axis=0) == np.add.reduce(f, axis=-1) == 2.0
-    for call in (lambda a: np.sum(a, axis=5), lambda a: np.mean(a, axis=0), lambda a: np.sum(a, axis=(0,))):
+    for call in (
+        lambda a: np.sum(a, axis=5),
+        lambda a: np.mean(a, axis=0),
+        lambda a: np.sum(a, axis=(0,)),
+    ):
         for a in (f, f.numpy()):
             with pytest.raises(np.exceptions.AxisError):
                 call(a)
 
 
 def test_reduceat_takes_an_empty_list() -> None:
-    assert np.add.reduceat(gb.Field(np.ones(3), "I"), []).shape == np.add.reduceat(np.ones(3), []).shape
+    assert (
+        np.add.reduceat(gb.Field(np.ones(3), "I"), []).shape
+        == np.add.reduceat(np.ones(3), []).shape
+    )
 
 
 @pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.1.0", reason="older ones refuse them, or give another dtype")
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.1.0",
+    reason="older ones refuse them, or give another dtype",
+)
 def test_bounds_of_clip_that_the_dtype_does_not_hold(make: Any) -> None:
     a = np.arange(6, dtype="u1").reshape(2, 3)
     for bounds in ((-1, 300), (2, 300), (-1, 3), (None, 3), (2, None), (-5, 2**70)):
-        for call in (lambda x, b: np.clip(x, *b), lambda x, b: x.clip(*b), lambda x, b: np.clip([[1, 2, 3]] * 2, x, b[1] or 9)):
+        for call in (
+            lambda x, b: np.clip(x, *b),
+            lambda x, b: x.clip(*b),
+            lambda x, b: np.clip([[1, 2, 3]] * 2, x, b[1] or 9),
+        ):
             assert _same(call, a, make(a, "IJ"), bounds), bounds
 
 
 @pytest.mark.parametrize("make", MAKES, ids=["Field", "storage"])
 @pytest.mark.parametrize("dtype", "?bBlLefdFD")
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.3.0", reason="older ones have more such exponents")
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.3.0", reason="older ones have more such exponents"
+)
 def test_powers_and_roundings(make: Any, dtype: str) -> None:
-    """NumPy has a ufunc of its own for some exponents, and for no other: bits and warnings tell which."""
-    values = np.arange(6).reshape(2, 3).astype(dtype) + (np.array(1e-3j) if dtype in "FD" else np.array(0)).astype(dtype)
+    """NumPy has a ufunc of its own for some exponents, and for no other: bits and warnings tell
+    which.
+    """
+    values = np.arange(6).reshape(2, 3).astype(dtype) + (
+        np.array(1e-3j) if dtype in "FD" else np.array(0)
+    ).astype(dtype)
     for exponent in (2, 2.0, 0.5, -1, -1.0, 3, 0, True, np.int64(2), np.float64(2)):
         assert _same(lambda x, e: x**e, values, make(values, "IJ"), exponent), exponent
         assert _same(_to_the, values.copy(), make(values.copy(), "IJ"), exponent), exponent
@@ -154,14 +184,20 @@ def test_what_goes_from_left_to_right_though_numpy_does_not(ufunc: Any, dtype: s
             assert np.allclose(adopted.reduce(a, axis=axis), expected, rtol=1e-5), (shape, axis)
 
 
-@pytest.mark.parametrize("make", [gb.Field, lambda a: gs.storage(a, axes="")], ids=["Field", "storage"])
+@pytest.mark.parametrize(
+    "make", [gb.Field, lambda a: gs.storage(a, axes="")], ids=["Field", "storage"]
+)
 def test_without_indices(make: Any) -> None:
     for sequence in ("x", b"x", deque([1])):
         for call in (lambda a, b: a * b, lambda a, b: b * a):
-            with pytest.raises(TypeError, match=r"multiply: a .* is multiplied by numbers and arrays, not by"):
+            with pytest.raises(
+                TypeError, match=r"multiply: a .* is multiplied by numbers and arrays, not by"
+            ):
                 call(make(np.array(3)), sequence)
         for call in (lambda a, b: a + b, lambda a, b: b + a):
-            with pytest.raises(TypeError, match=r"add: a .* is added to numbers and arrays, not to"):
+            with pytest.raises(
+                TypeError, match=r"add: a .* is added to numbers and arrays, not to"
+            ):
                 call(make(np.array(3)), sequence)  # a Field's memory was appended to bytes
     assert np.add.reduce(make(np.array(3.0)), axis=0) == 3.0
     with pytest.raises(np.exceptions.AxisError):

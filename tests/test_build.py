@@ -1,4 +1,6 @@
-"""Building says in one line what is missing; what it hands to the compiler, and when that changes."""
+"""Building says in one line what is missing; what it hands to the compiler, and when that
+changes.
+"""
 
 import os
 import re
@@ -60,7 +62,16 @@ def test_without_a_c_compiler(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("go") is None, reason="needs go")
 def test_a_main_that_is_not_there(tmp_path: Path) -> None:
     run = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", tmp_path, "--build-temp", tmp_path],
+        [
+            sys.executable,
+            "setup.py",
+            "-q",
+            "build_ext",
+            "--build-lib",
+            tmp_path,
+            "--build-temp",
+            tmp_path,
+        ],
         cwd=ROOT,
         env={**os.environ, "GRIDBUF_GO_MAIN": "./nowhere"},
         capture_output=True,
@@ -106,7 +117,9 @@ class Built:
 
 
 class Checkout:
-    """What setup.py and the stamps look at, without the rest, and a go and a compiler that note what they are asked for."""
+    """What setup.py and the stamps look at, without the rest, and a go and a compiler that note
+    what they are asked for.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.root, self.bin = folder / "gridbuf", folder / "bin"
@@ -123,7 +136,9 @@ class Checkout:
             (self.root / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, self.root / relative)
         (self.root / "gridbuf").mkdir()
-        shutil.copy(ROOT / "gridbuf" / "__init__.py", self.root / "gridbuf")  # setup.py reads the version there
+        shutil.copy(
+            ROOT / "gridbuf" / "__init__.py", self.root / "gridbuf"
+        )  # setup.py reads the version there
         (self.root / "tests").mkdir(exist_ok=True)
         for name in (
             "setup.py",
@@ -152,13 +167,17 @@ class Checkout:
             kept.unlink()
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
         env = {**os.environ, "GRIDBUF_CFLAGS": "", "CC": "cc", "PATH": path, **environment}
-        subprocess.run([sys.executable, *arguments], cwd=self.root, env=env, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, *arguments], cwd=self.root, env=env, check=True, capture_output=True
+        )
         noted = (self.bin / name for name in ("go.flags", "go.arguments", "cc.arguments"))
         flags, go, cc = (path.read_text() if path.exists() else "" for path in noted)
         return Built(flags.split(), go.splitlines(), cc.splitlines())
 
     def test_flags(self) -> list[str]:
-        done = subprocess.run(["sh", "tests/go_flags.sh"], cwd=self.root, check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            ["sh", "tests/go_flags.sh"], cwd=self.root, check=True, capture_output=True, text=True
+        )
         return done.stdout.split()
 
 
@@ -189,7 +208,9 @@ def edited(path: Path, more: str) -> Iterator[None]:
 
 
 def changes(checkout: Checkout, plain: Built) -> tuple[bool, bool]:
-    """Whether Go compiles its rooms anew: for the extension, and for the tests. One stamp is for both."""
+    """Whether Go compiles its rooms anew: for the extension, and for the tests. One stamp is for
+    both.
+    """
     flags, tests = checkout.build().flags, checkout.test_flags()
     assert flags[-1] == tests[-1] and flags[-1].startswith("-DBUILD_STAMP=")
     return flags != plain.flags, tests[-1] != plain.flags[-1]
@@ -203,15 +224,23 @@ def test_musl_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("machine", "architecture"), [("x86_64", "amd64"), ("aarch64", "arm64")])
-def test_the_compiler_says_what_go_compiles_for(checkout: Checkout, machine: str, architecture: str) -> None:
-    asked = [line for line in checkout.build(MACHINE=f"{machine}-linux-gnu", GOARCH="").go if line.startswith("GOARCH=")]
+def test_the_compiler_says_what_go_compiles_for(
+    checkout: Checkout, machine: str, architecture: str
+) -> None:
+    asked = [
+        line
+        for line in checkout.build(MACHINE=f"{machine}-linux-gnu", GOARCH="").go
+        if line.startswith("GOARCH=")
+    ]
     foreign = machine != os.uname().machine
     assert set(asked) == {f"GOARCH={architecture}" if foreign else "GOARCH="}
 
 
 def test_symbols_may_be_kept_in_a_file_of_their_own(checkout: Checkout, tmp_path: Path) -> None:
     symbols = tmp_path / "symbols.debug"
-    links = [line for line in checkout.build(GRIDBUF_DEBUG_FILE=str(symbols)).cc if "-shared" in line]
+    links = [
+        line for line in checkout.build(GRIDBUF_DEBUG_FILE=str(symbols)).cc if "-shared" in line
+    ]
     (stripped,) = (line for line in links if "-s" in line.split())
     (whole,) = (line for line in links if str(symbols) in line)
     number = next(word for word in whole.split() if "--build-id=0x" in word)
@@ -222,12 +251,18 @@ def test_a_wheel_has_the_licence_of_go_s_runtime() -> None:
     go = shutil.which("go")
     if go is None:
         pytest.skip("no Go")
-    root = subprocess.run([go, "env", "GOROOT"], check=True, capture_output=True, text=True).stdout.strip()
-    assert (ROOT / "licenses" / "LICENSE-Go.txt").read_text() == (Path(root) / "LICENSE").read_text()
+    root = subprocess.run(
+        [go, "env", "GOROOT"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    assert (ROOT / "licenses" / "LICENSE-Go.txt").read_text() == (
+        Path(root) / "LICENSE"
+    ).read_text()
 
 
 def test_git_is_not_asked(plain: Built) -> None:
-    """Of a checkout that belongs to another user, as in a container, it says nothing, and Go fails."""
+    """Of a checkout that belongs to another user, as in a container, it says nothing, and Go
+    fails.
+    """
     asked = [line for line in plain.go if line.startswith(("list ", "build "))]
     assert len(asked) >= 2 and all("-buildvcs=false" in line.split() for line in asked)
 
@@ -254,8 +289,13 @@ def test_what_is_as_it_was_is_not_built_anew(checkout: Checkout, plain: Built) -
     assert changes(checkout, plain) == (False, False)
 
 
-@pytest.mark.parametrize("header", ["alloc/heap.h", "cuda/blocks.h", "gufunc/kernels/loops/table.h", "transfer/transfer.h"])
-def test_an_edited_header_builds_every_go_room_anew(checkout: Checkout, plain: Built, header: str) -> None:
+@pytest.mark.parametrize(
+    "header",
+    ["alloc/heap.h", "cuda/blocks.h", "gufunc/kernels/loops/table.h", "transfer/transfer.h"],
+)
+def test_an_edited_header_builds_every_go_room_anew(
+    checkout: Checkout, plain: Built, header: str
+) -> None:
     assert (checkout.root / header).exists()
     with edited(checkout.root / header, "enum { ONE_MORE };\n"):
         assert changes(checkout, plain) == (True, True)
@@ -273,7 +313,10 @@ def test_templates_are_included_by_c_beside_them_alone() -> None:
         may = path.name.endswith(("_body.h", ".c"))
         included = re.findall(r'#include "(\S*(?:_body|\blist)\.h)"', path.read_text())
         wrong = [name for name in included if not may or "/" in name]
-        assert not wrong, f"{path.relative_to(ROOT)}: bridge/stamp.sh and setup.py think that nobody else sees a template"
+        assert not wrong, (
+            f"{path.relative_to(ROOT)}: bridge/stamp.sh and setup.py think that nobody else sees a"
+            " template"
+        )
 
 
 def test_a_new_header_builds_every_go_room_anew(checkout: Checkout, plain: Built) -> None:
@@ -287,7 +330,9 @@ def test_nothing_is_found_that_a_tool_left(checkout: Checkout, plain: Built) -> 
 
 
 def test_an_edited_header_of_any_room_compiles_what_includes_it(tmp_path: Path) -> None:
-    """Nobody lists who includes what: the compiler says, and ninja keeps it. Here with the real ones."""
+    """Nobody lists who includes what: the compiler says, and ninja keeps it. Here with the real
+    ones.
+    """
     ninja = pytest.importorskip("ninja")
     (tmp_path / "room").mkdir()
     header, source = tmp_path / "room" / "number.h", tmp_path / "a.c"
@@ -297,7 +342,13 @@ def test_an_edited_header_of_any_room_compiles_what_includes_it(tmp_path: Path) 
     (tmp_path / "build.ninja").write_text(rule.format(cc="cc", cflags="-O2") + "build a.o: c a.c\n")
 
     def build() -> str:
-        return subprocess.run([Path(ninja.BIN_DIR) / "ninja"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            [Path(ninja.BIN_DIR) / "ninja"],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
 
     assert "no work to do" not in build() and "no work to do" in build()
     header.write_text("enum { NUMBER = 2 };\n")
@@ -313,7 +364,9 @@ def test_a_wheel_is_stripped_and_a_checkout_is_not(checkout: Checkout, plain: Bu
 def test_a_checkout_that_pip_has_built_is_built(checkout: Checkout, tmp_path: Path) -> None:
     """pip gives a folder for objects that it drops: all C was compiled twice in the first hour."""
     shutil.rmtree(checkout.root / "build", ignore_errors=True)
-    built = checkout.run("-c", f"import setuptools.build_meta as backend; backend.build_editable({str(tmp_path)!r})")
+    built = checkout.run(
+        "-c", f"import setuptools.build_meta as backend; backend.build_editable({str(tmp_path)!r})"
+    )
     assert built.compiled()
     again = checkout.run("setup.py", "-q", "build_ext", "--inplace")
     assert not any(" -c " in line for line in again.cc)

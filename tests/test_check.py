@@ -17,7 +17,13 @@ def test_what_gridbuf_allocates_fits(backend: str, dims: str) -> None:
     f = gb.Field.zeros((5, 6, 7, 2)[: len(dims)], dims=dims, backend=backend, halo=(1,) * len(dims))
     found = gb.check(f, backend=backend)
     (row,) = found.rows
-    assert found.ok and row.ok and row.verdict == "fits" and row.order == row.wanted and sorted(row.order) == sorted(dims)
+    assert (
+        found.ok
+        and row.ok
+        and row.verdict == "fits"
+        and row.order == row.wanted
+        and sorted(row.order) == sorted(dims)
+    )
     assert int(row.alignment.split()[0]) >= 64 and row.name == "f"
 
 
@@ -36,7 +42,13 @@ def test_orders_are_those_of_memory() -> None:
 
 
 def test_an_index_of_one_element_has_no_order() -> None:
-    assert gb.check(np.zeros((1, 5, 1)), np.zeros((1, 1, 1)), np.zeros(()), np.zeros((0, 3)), backend=B).rows[0].ok
+    assert (
+        gb.check(
+            np.zeros((1, 5, 1)), np.zeros((1, 1, 1)), np.zeros(()), np.zeros((0, 3)), backend=B
+        )
+        .rows[0]
+        .ok
+    )
     assert gb.check(np.zeros((4, 1, 5)), backend=B).rows[0].order == "IJK"
     assert gb.check(np.zeros((0, 3)), backend=B).rows[0].alignment == "-"
 
@@ -52,7 +64,13 @@ def test_the_remedy_keeps_the_dtype() -> None:
     h, u, n = np.zeros((4, 5, 6), "f4"), np.zeros((4, 5, 6)), np.zeros((4, 5, 6), int)
     told = [row.verdict for row in gb.check(h=h, u=u, n=n, backend="gt:cpu_ifirst").rows]
     for verdict, given in zip(told, (h, u, n), strict=True):
-        call = verdict.split(" with ")[1].split(";")[0].replace("(h", "(given").replace("(u", "(given").replace("(n", "(given")
+        call = (
+            verdict.split(" with ")[1]
+            .split(";")[0]
+            .replace("(h", "(given")
+            .replace("(u", "(given")
+            .replace("(n", "(given")
+        )
         made = eval(call, {"gridbuf": gb, "given": given})
         assert made.dtype == given.dtype and gb.check(made, backend="gt:cpu_ifirst").ok
 
@@ -95,7 +113,9 @@ def test_wrong_calls() -> None:
 # ---- gt_domain ----
 
 
-@pytest.mark.parametrize(("dims", "halo"), [("IJK", (1, 2, 0)), ("KJI", (0, 2, 1)), ("0IJK", (0, 1, 2, 0))])
+@pytest.mark.parametrize(
+    ("dims", "halo"), [("IJK", (1, 2, 0)), ("KJI", (0, 2, 1)), ("0IJK", (0, 1, 2, 0))]
+)
 def test_the_domain_in_gt4py_s_order(dims: str, halo: tuple[int, ...]) -> None:
     sizes: dict[str, Any] = {"I": 10, "J": 12, "K": 5, "0": 2}
     f = gb.Field.zeros([sizes[d] for d in dims], dims=dims, halo=halo)

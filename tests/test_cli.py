@@ -20,8 +20,12 @@ def output(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, s
     return status, captured.out, captured.err
 
 
-def test_plan_prints_the_explanation_of_the_same_request(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = output(capsys, "plan", "128", "128", "80", "--backend", "gt:cpu_ifirst", "--halo", "3", "3", "0")
+def test_plan_prints_the_explanation_of_the_same_request(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, _ = output(
+        capsys, "plan", "128", "128", "80", "--backend", "gt:cpu_ifirst", "--halo", "3", "3", "0"
+    )
     plan = gb.plan((128, 128, 80), backend="gt:cpu_ifirst", halo=(3, 3, 0))
     assert status == 0
     assert out == explain.text(plan, halo=(3, 3, 0)) + "\n"
@@ -30,13 +34,19 @@ def test_plan_prints_the_explanation_of_the_same_request(capsys: pytest.CaptureF
 def test_a_shape_that_an_option_swallowed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["plan", "--halo", "3", "3", "0", "128", "128", "80"])
-    assert exit_.value.code == 2 and "shape: none was given; it goes first" in capsys.readouterr().err
+    assert (
+        exit_.value.code == 2 and "shape: none was given; it goes first" in capsys.readouterr().err
+    )
 
 
 def test_plan_passes_every_option_on(capsys: pytest.CaptureFixture[str]) -> None:
-    words = "plan 15 100 90 --dtype float32 --dims KJI --halo 0 1:2 2 --aligned-index 0 4 8 --layout 2 0 1 --byte-alignment 128 --padding 32"
+    words = (
+        "plan 15 100 90 --dtype float32 --dims KJI --halo 0 1:2 2 --aligned-index 0 4 8 --layout 2"
+        " 0 1 --byte-alignment 128 --padding 32"
+    )
     plan = gb.plan(
-        (15, 100, 90), "float32", dimensions="KJI", halo=(0, (1, 2), 2), aligned_index=(0, 4, 8), layout=(2, 0, 1), byte_alignment=128, padding=32
+        (15, 100, 90), "float32", dimensions="KJI", halo=(0, (1, 2), 2), aligned_index=(0, 4, 8),
+        layout=(2, 0, 1), byte_alignment=128, padding=32
     )  # fmt: skip
     assert output(capsys, *words.split())[1] == explain.text(plan, halo=(0, (1, 2), 2)) + "\n"
 
@@ -60,7 +70,9 @@ def test_padding_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
         ("demo --size 2 9 9", "--size"),
     ],
 )
-def test_a_wrong_request_is_one_line_and_a_status(words: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_request_is_one_line_and_a_status(
+    words: str, named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     if words.startswith("demo"):
         pytest.importorskip("gt4py")
         pytest.importorskip("iris_sample_data")
@@ -70,7 +82,16 @@ def test_a_wrong_request_is_one_line_and_a_status(words: str, named: str, capsys
 
 
 @pytest.mark.parametrize(
-    "words", ["", "plan", "plan x", "plan 3 --padding maybe", "plan 3 --halo 1:b", "plan 3 --device gpu:x", "nothing"]
+    "words",
+    [
+        "",
+        "plan",
+        "plan x",
+        "plan 3 --padding maybe",
+        "plan 3 --halo 1:b",
+        "plan 3 --device gpu:x",
+        "nothing",
+    ],
 )
 def test_what_cannot_be_parsed_exits_with_2(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
@@ -79,12 +100,18 @@ def test_what_cannot_be_parsed_exits_with_2(words: str, capsys: pytest.CaptureFi
     assert "error" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", ["doctor --foo", "plan 4 --backnd C", "distributed 8 8 --rank 2 --foo 3", "demo --foo"])
-def test_an_unknown_option_shows_the_usage_of_its_command(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "words", ["doctor --foo", "plan 4 --backnd C", "distributed 8 8 --rank 2 --foo 3", "demo --foo"]
+)
+def test_an_unknown_option_shows_the_usage_of_its_command(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     said = capsys.readouterr().err
-    assert ended.value.code == 2 and said.startswith(f"usage: gridbuf {words.split()[0]} [-h]"), said
+    assert ended.value.code == 2 and said.startswith(f"usage: gridbuf {words.split()[0]} [-h]"), (
+        said
+    )
     assert re.search(r"gridbuf \w+: error: unrecognized arguments: (--foo|--backnd C)", said), said
 
 
@@ -113,7 +140,11 @@ def test_doctor_says_what_was_found_as_the_library_was_loaded() -> None:
     found = {title: dict(entries) for title, entries in doctor.sections()}
     page, huge, boundary, copies, gufuncs = gb._core.machine()
     assert page == os.sysconf("SC_PAGE_SIZE") and boundary % page == 0 and huge >= page
-    assert copies in {"plain", "sse2", "avx2", "avx512", "neon"} and gufuncs in {"base", "avx2", "neon"}
+    assert copies in {"plain", "sse2", "avx2", "avx512", "neon"} and gufuncs in {
+        "base",
+        "avx2",
+        "neon",
+    }
     assert found["processor"]["kernels"] == f"{copies} for copies, {gufuncs} for gufuncs"
     assert found["memory"]["page"] == explain.nbytes_text(page)
 
@@ -125,7 +156,10 @@ def test_doctor_names_installed_and_missing_consumers(monkeypatch: pytest.Monkey
 
 
 def test_doctor_imports_no_consumer() -> None:
-    code = "import sys; from gridbuf.cli import main; main(['doctor']); print(sorted(set(sys.modules) & {'gt4py', 'jax', 'dace', 'matplotlib', 'rich', 'netCDF4', 'xarray'}))"
+    code = (
+        "import sys; from gridbuf.cli import main; main(['doctor']); print(sorted(set(sys.modules)"
+        " & {'gt4py', 'jax', 'dace', 'matplotlib', 'rich', 'netCDF4', 'xarray'}))"
+    )
     assert run(["-c", code]).stdout.splitlines()[-1] == "[]"
 
 
@@ -152,7 +186,13 @@ def test_importing_gridbuf_loads_no_cuda() -> None:
 
 
 def run(words: list[str], **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
+    return subprocess.run(
+        [sys.executable, *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **env},
+        timeout=300,
+    )
 
 
 def test_python_dash_m(tmp_path: Path) -> None:

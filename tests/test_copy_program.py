@@ -1,4 +1,6 @@
-"""Copy programs against NumPy: boxes of any strides, every kind of element, signs, many axes, threads and forks."""
+"""Copy programs against NumPy: boxes of any strides, every kind of element, signs, many axes,
+threads and forks.
+"""
 
 import os
 import sys
@@ -6,7 +8,18 @@ import threading
 
 import numpy as np
 import pytest
-from copy_entries import FLOATS, ITEMS, SIGN, copy, entry, expected, random_bytes, random_case, same_bits, slot
+from copy_entries import (
+    FLOATS,
+    ITEMS,
+    SIGN,
+    copy,
+    entry,
+    expected,
+    random_bytes,
+    random_case,
+    same_bits,
+    slot,
+)
 
 import gridbuf as gb
 from gridbuf._core import CopyProgram
@@ -28,7 +41,11 @@ def negative(a: np.ndarray) -> np.ndarray:
     """The sign bits flipped, payloads of NaN and the sign of zero included, as bytes say."""
     native = a.dtype.newbyteorder("=")
     unit = native.itemsize // (2 if a.dtype.kind == "c" else 1)
-    flipped = np.ascontiguousarray(a).astype(native, casting="equiv") if a.dtype.kind in "?" else np.ascontiguousarray(a)
+    flipped = (
+        np.ascontiguousarray(a).astype(native, casting="equiv")
+        if a.dtype.kind in "?"
+        else np.ascontiguousarray(a)
+    )
     raw = flipped.reshape(-1).view(np.uint8).reshape(-1, unit).copy()
     top = 9 if a.dtype.char in "gG" and np.finfo(a.dtype).nmant == 63 else unit - 1
     raw[:, unit - 1 - top if a.dtype.byteorder == ">" else top] ^= 0x80
@@ -160,7 +177,9 @@ def test_programs_do_not_leak() -> None:
     message = gb.zeros(80, "uint8")
     count = sys.getrefcount(message)
     for _ in range(100):
-        program = CopyProgram([message, ("a", "f8", (10,), (8,), False)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)])
+        program = CopyProgram(
+            [message, ("a", "f8", (10,), (8,), False)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)]
+        )
         program.run(np.zeros(10))
         with pytest.raises(ValueError, match="entries"):
             CopyProgram([message], [(0, 1, (8,), 0, 0, (8,), (10,), "f8", 0)])

@@ -1,4 +1,6 @@
-"""What copy programs are made from and run with: entries, slots, fields and buffers, and all that is wrong with them."""
+"""What copy programs are made from and run with: entries, slots, fields and buffers, and all that
+is wrong with them.
+"""
 
 import gc
 import sys
@@ -43,8 +45,16 @@ def test_bound_messages_and_fields() -> None:
 
 def test_buffers_given_at_each_run() -> None:
     a = np.arange(10.0)
-    program = CopyProgram([("message", 80, True), slot("a", a, False)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)])
-    for buffer in (bytearray(80), memoryview(bytearray(80)), np.zeros(10), gb.zeros(80, "uint8"), gb.Field.zeros(10, dims="I")):
+    program = CopyProgram(
+        [("message", 80, True), slot("a", a, False)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)]
+    )
+    for buffer in (
+        bytearray(80),
+        memoryview(bytearray(80)),
+        np.zeros(10),
+        gb.zeros(80, "uint8"),
+        gb.Field.zeros(10, dims="I"),
+    ):
         program.run(buffer, a)
         assert bytes(memoryview(buffer)) == a.tobytes()
     for wrong, error, text in [
@@ -59,7 +69,9 @@ def test_buffers_given_at_each_run() -> None:
 
 def test_a_buffer_of_which_one_is_wrong_is_released() -> None:
     a = np.zeros(10)
-    program = CopyProgram([("one", 80, True), ("two", 80, True)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)])
+    program = CopyProgram(
+        [("one", 80, True), ("two", 80, True)], [(0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)]
+    )
     first = bytearray(80)
     with pytest.raises(ValueError, match="two"):
         program.run(first, bytearray(2))
@@ -70,10 +82,22 @@ def test_a_buffer_of_which_one_is_wrong_is_released() -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "text"),
     [
-        (lambda: np.zeros((4, 5), "f4"), ValueError, r"T: dtype float32; the plan was made for float64"),
-        (lambda: np.zeros((5, 4)), ValueError, r"T: shape \(5, 4\); the plan was made for \(4, 5\)"),
+        (
+            lambda: np.zeros((4, 5), "f4"),
+            ValueError,
+            r"T: dtype float32; the plan was made for float64",
+        ),
+        (
+            lambda: np.zeros((5, 4)),
+            ValueError,
+            r"T: shape \(5, 4\); the plan was made for \(4, 5\)",
+        ),
         (lambda: np.zeros((4, 5, 1)), ValueError, r"T: shape \(4, 5, 1\)"),
-        (lambda: np.zeros((4, 5), order="F"), ValueError, r"T: strides in bytes \(8, 32\); the plan was made for \(40, 8\)"),
+        (
+            lambda: np.zeros((4, 5), order="F"),
+            ValueError,
+            r"T: strides in bytes \(8, 32\); the plan was made for \(40, 8\)",
+        ),
         (lambda: [[1.0]], TypeError, r"T: expected a Field or an ndarray, got <class 'list'>"),
         (lambda: None, TypeError, r"T: expected a Field"),
         (lambda: np.zeros((4, 5), ">f8"), ValueError, r"T: dtype >f8"),
@@ -82,7 +106,9 @@ def test_a_buffer_of_which_one_is_wrong_is_released() -> None:
 )
 def test_wrong_objects(wrong: Any, error: type[Exception], text: str) -> None:
     a = np.zeros((4, 5))
-    program = CopyProgram([slot("T", a), np.zeros(20)], [(0, 0, (40, 8), 1, 0, (40, 8), (4, 5), "f8", 0)])
+    program = CopyProgram(
+        [slot("T", a), np.zeros(20)], [(0, 0, (40, 8), 1, 0, (40, 8), (4, 5), "f8", 0)]
+    )
     for call in (program.run, program.check):
         with pytest.raises(error, match=text):
             call(wrong())
@@ -97,12 +123,24 @@ def test_what_fields_say_of_dims_and_halo() -> None:
     said = "T", a.dtype, a.shape, a.strides, True
     copies = [(0, 0, (8,), 1, 0, (8,), (4,), "f8", 0)]
     program = CopyProgram([(*said, a.dims, a.halo), np.zeros(4)], copies)
-    for fine in (a, array, gb.Field(array), gb.Field(array, dims="IJ"), gb.Field(array, halo=a.halo)):
+    for fine in (
+        a,
+        array,
+        gb.Field(array),
+        gb.Field(array, dims="IJ"),
+        gb.Field(array, halo=a.halo),
+    ):
         program.run(fine)
     for wrong, text in (
-        (gb.Field(array, dims="JI", halo=a.halo), r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)"),
+        (
+            gb.Field(array, dims="JI", halo=a.halo),
+            r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)",
+        ),
         (gb.Field(array, dims=("I", "0")), r"T: dims \('I', '0'\)"),
-        (gb.Field(array, halo=(1, (1, 1))), r"T: halo \(\(1, 1\), \(1, 1\)\); the plan was made for \(\(1, 1\), \(0, 2\)\)"),
+        (
+            gb.Field(array, halo=(1, (1, 1))),
+            r"T: halo \(\(1, 1\), \(1, 1\)\); the plan was made for \(\(1, 1\), \(0, 2\)\)",
+        ),
     ):
         for call in (program.run, program.check):
             with pytest.raises(ValueError, match=text):
@@ -110,7 +148,9 @@ def test_what_fields_say_of_dims_and_halo() -> None:
         CopyProgram([said, np.zeros(4)], copies).run(wrong)
     program = CopyProgram([(*said, a.dims, None), np.zeros(4)], copies)
     program.run(gb.Field(array, halo=(0, 0)))
-    with pytest.raises(ValueError, match=r"T: halo .* the plan was made for \(\(0, 0\), \(0, 0\)\)"):
+    with pytest.raises(
+        ValueError, match=r"T: halo .* the plan was made for \(\(0, 0\), \(0, 0\)\)"
+    ):
         program.run(a)
     for dims, halo, error in (
         ("I", None, ValueError),
@@ -144,7 +184,9 @@ def test_equal_dtypes_that_are_other_objects() -> None:
     a, b = np.zeros(3, [("x", "f8"), ("y", "i4")]), np.zeros(3, [("x", "f8"), ("y", "i4")])
     assert a.dtype is not b.dtype
     b["y"] = [1, 2, 3]
-    program = CopyProgram([slot("a", a), slot("b", a)], [(0, 0, a.strides, 1, 0, a.strides, (3,), a.dtype, 0)])
+    program = CopyProgram(
+        [slot("a", a), slot("b", a)], [(0, 0, a.strides, 1, 0, a.strides, (3,), a.dtype, 0)]
+    )
     for _ in range(3):
         program.run(a, b)
     assert a["y"].tolist() == [1, 2, 3]
@@ -154,7 +196,9 @@ def test_equal_dtypes_that_are_other_objects() -> None:
 def test_strides_of_axes_with_one_index_say_nothing() -> None:
     a = np.zeros((1, 5))
     b = np.lib.stride_tricks.as_strided(np.arange(5.0), (1, 5), (999, 8))
-    program = CopyProgram([slot("a", a), slot("b", a)], [(0, 0, (40, 8), 1, 0, (40, 8), (1, 5), "f8", 0)])
+    program = CopyProgram(
+        [slot("a", a), slot("b", a)], [(0, 0, (40, 8), 1, 0, (40, 8), (1, 5), "f8", 0)]
+    )
     program.run(a, b)
     assert a.tolist() == [[0, 1, 2, 3, 4]]
 
@@ -174,10 +218,22 @@ GOOD = (0, 0, (8,), 1, 0, (8,), (10,), "f8", 0)
         ({2: (2**62,)}, ValueError, r"target: the box reaches beyond 64 bits"),
         ({6: (2**62,)}, ValueError, r"target: the box reaches beyond 64 bits"),
         ({6: (-1,)}, ValueError, r"entries\[0\]: shape: a size of -1"),
-        ({6: (10, 1)}, ValueError, r"entries\[0\]: target strides: 1 of them; the shape has 2 sizes"),
-        ({2: (0,)}, ValueError, r"entries\[0\]: target strides: 0 along axis 0 would write one place 10 times"),
+        (
+            {6: (10, 1)},
+            ValueError,
+            r"entries\[0\]: target strides: 1 of them; the shape has 2 sizes",
+        ),
+        (
+            {2: (0,)},
+            ValueError,
+            r"entries\[0\]: target strides: 0 along axis 0 would write one place 10 times",
+        ),
         ({5: (0,), 8: CLEAR}, ValueError, r"entries\[0\]: source strides: 0 along axis 0"),
-        ({7: object}, TypeError, r"entries\[0\]: elements of dtype dtype\('O'\) are not plain bytes"),
+        (
+            {7: object},
+            TypeError,
+            r"entries\[0\]: elements of dtype dtype\('O'\) are not plain bytes",
+        ),
         ({7: "nonsense"}, TypeError, "nonsense"),
         ({8: 8}, ValueError, r"entries\[0\]: mode: 8 is no sum of SIGN, ADD and CLEAR"),
         ({8: "x"}, TypeError, r"entries\[0\]: mode: expected an int"),
@@ -196,20 +252,44 @@ def test_wrong_entries(change: dict[int, Any], error: type[Exception], text: str
 @pytest.mark.parametrize(
     ("slots", "error", "text"),
     [
-        ([3], TypeError, r"slots\[0\]: expected \(name, dtype, shape, strides, writable\[, dims, halo\]\)"),
+        (
+            [3],
+            TypeError,
+            r"slots\[0\]: expected \(name, dtype, shape, strides, writable\[, dims, halo\]\)",
+        ),
         ([("a", "f8", (3,), (8, 8), True)], ValueError, r"slots\[0\]: 1 sizes and 2 strides"),
         ([("a", "f8", (-3,), (8,), True)], ValueError, r"slots\[0\]: a shape with negative sizes"),
-        ([("a", "f8", (2**40,), (2**40,), True)], ValueError, r"slots\[0\]: a shape with negative sizes, or more bytes"),
+        (
+            [("a", "f8", (2**40,), (2**40,), True)],
+            ValueError,
+            r"slots\[0\]: a shape with negative sizes, or more bytes",
+        ),
         ([("a", object, (3,), (8,), True)], TypeError, r"slots\[0\]: elements of dtype"),
         ([(1, "f8", (3,), (8,), True)], TypeError, r"slots\[0\]: name: expected a str, got 1"),
         ([("a", -1, True)], ValueError, r"slots\[0\]: -1 bytes"),
         ([("a", "x", True)], TypeError, r"slots\[0\]: expected a number of bytes"),
         ([np.zeros(3, object)], TypeError, r"slots\[0\]: elements of dtype"),
-        ([(np.zeros((3, 2)), np.zeros(1, "i8"))], TypeError, r"slots\[0\]: expected an array of two rows"),
-        ([(np.zeros((2, 2)), np.zeros(1, "i4"))], TypeError, r"slots\[0\]: expected an array of two rows"),
-        ([(np.zeros((2, 2)), np.zeros(0, "i8"))], TypeError, r"slots\[0\]: expected an array of two rows"),
+        (
+            [(np.zeros((3, 2)), np.zeros(1, "i8"))],
+            TypeError,
+            r"slots\[0\]: expected an array of two rows",
+        ),
+        (
+            [(np.zeros((2, 2)), np.zeros(1, "i4"))],
+            TypeError,
+            r"slots\[0\]: expected an array of two rows",
+        ),
+        (
+            [(np.zeros((2, 2)), np.zeros(0, "i8"))],
+            TypeError,
+            r"slots\[0\]: expected an array of two rows",
+        ),
         ([(3, 4)], TypeError, r"slots\[0\]: expected an array of two rows"),
-        ([(np.zeros((2, 2), object), np.zeros(1, "i8"))], TypeError, r"slots\[0\]: elements of dtype"),
+        (
+            [(np.zeros((2, 2), object), np.zeros(1, "i8"))],
+            TypeError,
+            r"slots\[0\]: elements of dtype",
+        ),
     ],
 )
 def test_wrong_slots(slots: list[Any], error: type[Exception], text: str) -> None:
@@ -232,7 +312,9 @@ def test_more_slots_than_the_stack_has_room_for() -> None:
     fields = [gb.zeros(7, dtype="i4") for _ in range(100)]
     message = gb.zeros(100 * 28, "uint8")
     entries = [(0, 28 * i, (4,), i + 1, 0, (4,), (7,), "i4", 0) for i in range(100)]
-    program = CopyProgram([message, *[slot(f"f{i}", f, False) for i, f in enumerate(fields)]], entries)
+    program = CopyProgram(
+        [message, *[slot(f"f{i}", f, False) for i, f in enumerate(fields)]], entries
+    )
     for i, field in enumerate(fields):
         field[...] = i
     program.run(*fields)
@@ -240,10 +322,16 @@ def test_more_slots_than_the_stack_has_room_for() -> None:
 
 
 def test_two_buffers_in_turns() -> None:
-    """The lowest bit of the counter says which; the other stays as it is, and a view the other way round begins with the second."""
+    """The lowest bit of the counter says which; the other stays as it is, and a view the other way
+    round begins with the second.
+    """
     rows, turns, f = np.zeros((2, 3)), np.zeros(2, "i8"), np.zeros(3)
-    pack = CopyProgram([slot("f", f, False), (rows, turns)], [(1, 0, (8,), 0, 0, (8,), (3,), "f8", 0)])
-    unpack = CopyProgram([slot("f", f), (rows[::-1], turns)], [(0, 0, (8,), 1, 0, (8,), (3,), "f8", 0)])
+    pack = CopyProgram(
+        [slot("f", f, False), (rows, turns)], [(1, 0, (8,), 0, 0, (8,), (3,), "f8", 0)]
+    )
+    unpack = CopyProgram(
+        [slot("f", f), (rows[::-1], turns)], [(0, 0, (8,), 1, 0, (8,), (3,), "f8", 0)]
+    )
     for i in range(5):
         turns[:] = i, 1
         f[...] = i

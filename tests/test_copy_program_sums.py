@@ -4,7 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from copy_entries import ADD, CLEAR, FLOATS, ITEMS, SIGN, copy, entry, expected, random_case, same_bits, slot
+from copy_entries import (
+    ADD,
+    CLEAR,
+    FLOATS,
+    ITEMS,
+    SIGN,
+    copy,
+    entry,
+    expected,
+    random_case,
+    same_bits,
+    slot,
+)
 
 from gridbuf._core import CopyProgram
 
@@ -76,6 +88,8 @@ def test_sums_go_in_order() -> None:
         wanted = 0.0
         for i in order:
             wanted += values[i]
-        CopyProgram([slot("t", total), slot("v", values)], [parts[i] for i in order]).run(total, values)
+        CopyProgram([slot("t", total), slot("v", values)], [parts[i] for i in order]).run(
+            total, values
+        )
         assert total[0] == wanted
         assert not values.any()

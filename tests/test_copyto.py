@@ -1,4 +1,6 @@
-"""gb.copyto and gb.fill give what np.copyto and assignment give, for any strides, dtypes and overlap."""
+"""gb.copyto and gb.fill give what np.copyto and assignment give, for any strides, dtypes and
+overlap.
+"""
 
 import os
 import signal
@@ -42,7 +44,9 @@ def cuts(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[slice, ...]:
     for n in shape:
         low = draw(st.integers(0, n))
         cut = slice(low, draw(st.integers(low, n)), draw(st.integers(1, 3)))
-        made.append(cut if draw(st.booleans()) else slice(None, None, draw(st.sampled_from([-2, -1, 1]))))
+        made.append(
+            cut if draw(st.booleans()) else slice(None, None, draw(st.sampled_from([-2, -1, 1])))
+        )
     return tuple(made)
 
 
@@ -50,9 +54,16 @@ def cuts(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[slice, ...]:
 def windows(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Array, Callable[[Array], Array]]:
     """Memory, and a view of the shape into it or a copy of it: axes in any order, any strides."""
     order = draw(st.permutations(range(len(shape))))
-    base = values(tuple(shape[i] * 2 + 1 for i in order), draw(st.sampled_from(NUMBERS)), draw(st.integers(0, 9)))
+    base = values(
+        tuple(shape[i] * 2 + 1 for i in order),
+        draw(st.sampled_from(NUMBERS)),
+        draw(st.integers(0, 9)),
+    )
     steps = [draw(st.sampled_from([-2, -1, 1, 2])) for _ in shape]
-    ends = tuple(slice(None, n * k, k) if k > 0 else slice(-1, n * k - 1, k) for n, k in zip(shape, steps, strict=True))
+    ends = tuple(
+        slice(None, n * k, k) if k > 0 else slice(-1, n * k - 1, k)
+        for n, k in zip(shape, steps, strict=True)
+    )
     return base, lambda memory: memory.transpose(np.argsort(order).astype(int))[(*ends, ...)]
 
 
@@ -100,10 +111,15 @@ def by_function(dst: np.ndarray, src: np.ndarray) -> None:
 @pytest.mark.parametrize("door", [gb.copyto, by_assignment, by_field, by_buffer, by_function])
 @pytest.mark.parametrize(
     "to, of, at, shape",
-    [("f4", ">i2", 0, 217), ("f8", ">i4", 0, 217), ("U2", "S2", 0, 99), ("S4", "S2", 3, 99), ("V16", "V16", 3, ()), ("S3", "S3", 1, ())],
+    [("f4", ">i2", 0, 217), ("f8", ">i4", 0, 217), ("U2", "S2", 0, 99), ("S4", "S2", 3, 99),
+    ("V16", "V16", 3, ()), ("S3", "S3", 1, ())],
 )  # fmt: skip
-def test_what_numpy_converts_is_copied_away_first_too(door: Any, to: str, of: str, at: int, shape: Any) -> None:
-    """NumPy up to 2.5 reads overwritten values where items have another size, or the source is one element."""
+def test_what_numpy_converts_is_copied_away_first_too(
+    door: Any, to: str, of: str, at: int, shape: Any
+) -> None:
+    """NumPy up to 2.5 reads overwritten values where items have another size, or the source is one
+    element.
+    """
     memory = (np.arange(8192) * 7 % 90 + 32).astype(np.uint8)
     dst = np.ndarray((shape or 9,), to, memory, 5)
     src = np.ndarray(shape, of, memory, 5 + at)
@@ -141,16 +157,27 @@ def test_large_transposed_copies(shape: tuple[int, ...], dtype: str, threads: in
 
 
 @pytest.mark.parametrize("offset", [0, 16, 60])
-@pytest.mark.parametrize(("to", "of"), [("f8", "f8"), ("f4", "f4"), ("i2", "i2"), ("c16", "c16"), ("f4", "f8")])
-def test_relayouts_larger_than_a_cache_into_memory_at_any_offset(to: str, of: str, offset: int) -> None:
-    """Streamed in tiles that end at cache lines, where the last cache has 32 MiB; Go's tests stream on any machine."""
+@pytest.mark.parametrize(
+    ("to", "of"), [("f8", "f8"), ("f4", "f4"), ("i2", "i2"), ("c16", "c16"), ("f4", "f8")]
+)
+def test_relayouts_larger_than_a_cache_into_memory_at_any_offset(
+    to: str, of: str, offset: int
+) -> None:
+    """Streamed in tiles that end at cache lines, where the last cache has 32 MiB; Go's tests stream
+    on any machine.
+    """
     shape = (250, 300 // np.dtype(to).itemsize, 131)
     src = values(shape, of)
     for order in ((2, 1, 0), (1, 2, 0), (2, 0, 1)):
         nbytes = src.size * np.dtype(to).itemsize
         memory = np.full(nbytes + 128, 7, np.uint8)
         start = -memory.ctypes.data % 64 + offset
-        dst = memory[start : start + nbytes].view(to).reshape([shape[i] for i in order]).transpose(np.argsort(order))
+        dst = (
+            memory[start : start + nbytes]
+            .view(to)
+            .reshape([shape[i] for i in order])
+            .transpose(np.argsort(order))
+        )
         gb.copyto(dst, src, casting="same_kind")
         assert np.array_equal(dst, src)
         assert (memory[:start] == 7).all() and (memory[start + nbytes :] == 7).all()
@@ -171,7 +198,9 @@ def test_casting_rules_are_numpys(to: str, casting: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [">f8", ">i4", "S5", "U3", "M8[s]", "m8[ns]", "V7", [("a", "f4"), ("b", "i8")], "g", "O", "G"], ids=str
+    "dtype",
+    [">f8", ">i4", "S5", "U3", "M8[s]", "m8[ns]", "V7", [("a", "f4"), ("b", "i8")], "g", "O", "G"],
+    ids=str,
 )
 def test_other_dtypes_go_where_numpy_would_put_them(dtype: Any) -> None:
     src = np.zeros((3, 4), dtype)
@@ -204,7 +233,9 @@ def test_broadcasting(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4), (2, 3, 4), (4, 3)])
 def test_shapes_that_do_not_broadcast(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match=r"src: shape .* does not broadcast to dst's shape \(3, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"src: shape .* does not broadcast to dst's shape \(3, 4\)"
+    ):
         gb.copyto(np.zeros((3, 4)), np.zeros(shape))
 
 
@@ -244,10 +275,13 @@ def test_fill(n: int, threads: int) -> None:
     assert not memory[:, 0].any()
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "f2", "f4", "c16", "S3", [("a", "f4"), ("b", "u1")]], ids=str)
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "f2", "f4", "c16", "S3", [("a", "f4"), ("b", "u1")]], ids=str
+)
 def test_full_is_numpys(dtype: Any, threads: int) -> None:
     value = np.ones((), dtype)[()] if np.dtype(dtype).kind != "V" else np.array((2.5, 3), dtype)[()]
-    mine, theirs = gb.full((40, 50, 60), value, dtype, backend="gt:cpu_ifirst"), np.full((40, 50, 60), value, dtype)
+    mine = gb.full((40, 50, 60), value, dtype, backend="gt:cpu_ifirst")
+    theirs = np.full((40, 50, 60), value, dtype)
     assert np.array_equal(mine, theirs)
 
 
@@ -273,9 +307,15 @@ def sizes() -> Iterator[int]:
 
 
 def test_progress_rises_to_one(threads: int) -> None:
-    for nbytes in sizes():  # progress is told when a slice of time is over: the copy is as large as that takes
+    for nbytes in (
+        sizes()
+    ):  # progress is told when a slice of time is over: the copy is as large as that takes
         seen: list[float] = []
-        gb.copyto(np.empty((nbytes // 64, 64), "u1", order="F"), np.zeros((nbytes // 64, 64), "u1"), progress=seen.append)
+        gb.copyto(
+            np.empty((nbytes // 64, 64), "u1", order="F"),
+            np.zeros((nbytes // 64, 64), "u1"),
+            progress=seen.append,
+        )
         assert seen == sorted(seen)
         assert seen[-1] == 1.0
         if len(seen) > 1:
@@ -296,7 +336,9 @@ def test_an_exception_from_progress_ends_the_copy() -> None:
 
 
 def test_other_threads_run_meanwhile() -> None:
-    """Another thread sees a copy half done, although the interpreter would never take the GIL away."""
+    """Another thread sees a copy half done, although the interpreter would never take the GIL
+    away.
+    """
     interval = sys.getswitchinterval()
     try:
         for nbytes in sizes():
@@ -362,14 +404,21 @@ def test_more_than_2_31_elements() -> None:
 
 @pytest.mark.parametrize("n", [3, 300_000])
 @pytest.mark.parametrize(("make", "told"), [
-    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a), False), (lambda a: gb.Field(a).astype("f4"), False),
-    (lambda a: gb.Field.from_array(a, dtype="f4"), False), (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a), False),
-    (lambda a: np.copyto(gb.Field.zeros(a.shape, "f4"), a), False), (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a[0]), True),
-    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a[0]), True), (lambda a: gb.fill(np.zeros(a.shape, "f4"), a[0]), True),
-    (lambda a: gb.full(a.shape, a[0], "f4"), True), (lambda a: gs.zeros(a.shape, "f4", axes="I").__setitem__(..., a), True),
+    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a), False),
+    (lambda a: gb.Field(a).astype("f4"), False),
+    (lambda a: gb.Field.from_array(a, dtype="f4"), False),
+    (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a), False),
+    (lambda a: np.copyto(gb.Field.zeros(a.shape, "f4"), a), False),
+    (lambda a: gb.Field.zeros(a.shape, "f4").__setitem__(..., a[0]), True),
+    (lambda a: gb.copyto(np.zeros(a.shape, "f4"), a[0]), True),
+    (lambda a: gb.fill(np.zeros(a.shape, "f4"), a[0]), True),
+    (lambda a: gb.full(a.shape, a[0], "f4"), True),
+    (lambda a: gs.zeros(a.shape, "f4", axes="I").__setitem__(..., a), True),
     (lambda a: gs.storage(a, axes="I").astype("f4"), True),
 ])  # fmt: skip
-def test_who_tells_of_values_that_do_not_fit_as_the_documents_say(n: int, make: Callable[[Array], Any], told: bool) -> None:
+def test_who_tells_of_values_that_do_not_fit_as_the_documents_say(
+    n: int, make: Callable[[Array], Any], told: bool
+) -> None:
     with np.errstate(all="raise"):
         if not told:
             make(np.full(n, 1e300))

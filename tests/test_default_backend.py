@@ -1,4 +1,6 @@
-"""The standing backend: who asks for it, in which context, and that a call known from before does not keep another's."""
+"""The standing backend: who asks for it, in which context, and that a call known from before does
+not keep another's.
+"""
 
 import asyncio
 import contextvars
@@ -49,7 +51,12 @@ def test_what_names_no_backend_gets_its_layout(make: Any) -> None:
         assert gb.get_default_backend() == "gt:cpu_ifirst"
         assert make().strides == make(dims="IJK").strides == make(layout=None).strides == F
         assert make(dims="KJI").strides == C
-        assert make(backend="C").strides == make(layout=(0, 1, 2)).strides == make(layout="IJK").strides == C
+        assert (
+            make(backend="C").strides
+            == make(layout=(0, 1, 2)).strides
+            == make(layout="IJK").strides
+            == C
+        )
         with gb.default_backend("C"):
             assert make().strides == C
             with gb.default_backend("F"):
@@ -61,7 +68,10 @@ def test_what_names_no_backend_gets_its_layout(make: Any) -> None:
 def test_the_whole_preset_counts() -> None:
     asked = gb.plan((12, 12, 7), backend="gtmc")
     with gb.default_backend("gtmc"):
-        assert gb.plan((12, 12, 7)).strides == asked.strides and gb.plan((12, 12, 7)).byte_alignment == asked.byte_alignment
+        assert (
+            gb.plan((12, 12, 7)).strides == asked.strides
+            and gb.plan((12, 12, 7)).byte_alignment == asked.byte_alignment
+        )
     gb.register_backend("test:by function", layout=lambda dims: tuple(range(len(dims)))[::-1])
     with gb.default_backend("test:by function"):
         assert gb.zeros(SHAPE).strides == F
@@ -70,17 +80,30 @@ def test_the_whole_preset_counts() -> None:
 def test_copies_keep_their_layout() -> None:
     a, f = gb.zeros(SHAPE), gb.Field.zeros(SHAPE, dims="IJK", halo=(1, 1, 0))
     gb.set_default_backend("gt:cpu_ifirst")
-    assert gb.empty_like(a).strides == gb.zeros_like(f).strides == gb.full_like(f, 1.0).strides == f.copy().strides == C
+    assert (
+        gb.empty_like(a).strides
+        == gb.zeros_like(f).strides
+        == gb.full_like(f, 1.0).strides
+        == f.copy().strides
+        == C
+    )
     assert (f + 1).strides == f.to(dtype="f8").strides == C
     assert gb.Field(a, require={"dtype": "float64"}).strides == C
-    assert gb.storage.storage(a).layout == gb.storage.zeros_like(gb.storage.storage(a)).layout == "IJK"
+    assert (
+        gb.storage.storage(a).layout == gb.storage.zeros_like(gb.storage.storage(a)).layout == "IJK"
+    )
 
 
 def test_storages_made_of_a_shape() -> None:
     gs = gb.storage
     for _ in range(3):
         gb.set_default_backend("gt:cpu_ifirst")
-        assert gs.zeros(SHAPE).layout == gs.empty(SHAPE, defaults=None).layout == gs.full(SHAPE, 1.0, dims="IJK").layout == "KJI"
+        assert (
+            gs.zeros(SHAPE).layout
+            == gs.empty(SHAPE, defaults=None).layout
+            == gs.full(SHAPE, 1.0, dims="IJK").layout
+            == "KJI"
+        )
         assert (
             gs.ones(SHAPE, layout="IJK").layout
             == gs.zeros(SHAPE, defaults="C").layout
@@ -136,7 +159,10 @@ def test_a_decorator() -> None:
 
 def test_wrong_names() -> None:
     for call in (gb.set_default_backend, lambda name: gb.default_backend(name).__enter__()):
-        with pytest.raises(gb.BackendError, match=r"backend: \"gt:cpu_ifrst\" is not known; .*; did you mean 'gt:cpu_ifirst'\?"):
+        with pytest.raises(
+            gb.BackendError,
+            match=r"backend: \"gt:cpu_ifrst\" is not known; .*; did you mean 'gt:cpu_ifirst'\?",
+        ):
             call("gt:cpu_ifrst")
         with pytest.raises(TypeError, match="backend: expected a name"):
             call(3)
@@ -186,7 +212,10 @@ DOORS: list[Any] = [
     *(lambda make=make, **spec: make(gb.Field(DATA), **spec) for make in LIKE),
     lambda **spec: gb.full_like(DATA, 1.0, **spec),
     lambda **spec: gb.Field(DATA, dims="IJK").to(**spec),
-    *(lambda make=make, **spec: make(SHAPE, **spec) for make in (gb.storage.empty, gb.storage.zeros, gb.storage.ones)),
+    *(
+        lambda make=make, **spec: make(SHAPE, **spec)
+        for make in (gb.storage.empty, gb.storage.zeros, gb.storage.ones)
+    ),
     lambda **spec: gb.storage.full(SHAPE, 1.0, **spec),
     lambda **spec: gb.storage.storage(DATA, **spec),
 ]
@@ -197,9 +226,20 @@ def test_one_vocabulary(door: Any) -> None:
     for layout in ("KJI", ("K", "J", "I"), (2, 1, 0), [2, 1, 0]):
         assert door(layout=layout).strides == F
     assert door(backend="gt:cpu_ifirst").strides == F
-    named = [door(**{name: names}) for name in ("dims", "dimensions") for names in ("KJI", ("K", "J", "I"))]
-    assert len({(made.shape, made.strides, tuple(getattr(made, "dims", ()))) for made in named}) == 1
-    for wrong, meant in (("axis", "(dims|axes)"), ("default", "(backend|defaults)"), ("backed", "backend"), ("dim", "dims")):
+    named = [
+        door(**{name: names})
+        for name in ("dims", "dimensions")
+        for names in ("KJI", ("K", "J", "I"))
+    ]
+    assert (
+        len({(made.shape, made.strides, tuple(getattr(made, "dims", ()))) for made in named}) == 1
+    )
+    for wrong, meant in (
+        ("axis", "(dims|axes)"),
+        ("default", "(backend|defaults)"),
+        ("backed", "backend"),
+        ("dim", "dims"),
+    ):
         with pytest.raises(TypeError, match=f"'?{wrong}'?.*did you mean '{meant}'"):
             door(**{wrong: "x"})
     with pytest.raises(ValueError, match=r"unknown name; allowed are 'I', 'J', 'K' \(capitals\)"):
@@ -207,7 +247,9 @@ def test_one_vocabulary(door: Any) -> None:
 
 
 def test_the_same_words_where_memory_is_wrapped_and_backends_are_made() -> None:
-    assert gb.Field(DATA, dimensions="KJI").dims == gb.Field(DATA, dims="KJI").dims == ("K", "J", "I")
+    assert (
+        gb.Field(DATA, dimensions="KJI").dims == gb.Field(DATA, dims="KJI").dims == ("K", "J", "I")
+    )
     assert gb.Field(gb.Field(DATA, "KJI"), dimensions=None).dims == ("K", "J", "I")
     for door in (lambda **spec: gb.Field(DATA, **spec), lambda **spec: gb.Field(DATA).to(**spec)):
         with pytest.raises(TypeError, match="dims and dimensions mean the same"):
@@ -232,13 +274,29 @@ def test_the_same_words_where_memory_is_wrapped_and_backends_are_made() -> None:
             {"dtype": "gt:cpu_ifirst"},
             "dtype: 'gt:cpu_ifirst' is a backend, which goes by name: backend='gt:cpu_ifirst'",
         ),
-        (ValueError, {"dims": "ijk"}, "dims: 'ijk' has an unknown name; allowed are 'I', 'J', 'K' \\(capitals\\)"),
+        (
+            ValueError,
+            {"dims": "ijk"},
+            "dims: 'ijk' has an unknown name; allowed are 'I', 'J', 'K' \\(capitals\\)",
+        ),
         (ValueError, {"layout": "KJ"}, r"layout: 'KJ' does not name I \(index 0\)"),
         (ValueError, {"layout": "KJX"}, "layout: 'KJX' has an unknown name"),
-        (ValueError, {"halo": (1, 4, 1)}, r"halo: \(4, 4\) is more than the 5 elements of J \(index 1\)"),
-        (ValueError, {"halo": (1, 4, 1), "dims": "I0K"}, r"halo: \(4, 4\) is more than the 5 elements of index 1"),
+        (
+            ValueError,
+            {"halo": (1, 4, 1)},
+            r"halo: \(4, 4\) is more than the 5 elements of J \(index 1\)",
+        ),
+        (
+            ValueError,
+            {"halo": (1, 4, 1), "dims": "I0K"},
+            r"halo: \(4, 4\) is more than the 5 elements of index 1",
+        ),
         (TypeError, {"halo": 3}, r"halo: expected .*, such as \(3, 3, 0\), got 3"),
-        (TypeError, {"dimension": "IJK"}, r"unexpected keyword argument 'dimension'; did you mean 'dimensions'\?"),
+        (
+            TypeError,
+            {"dimension": "IJK"},
+            r"unexpected keyword argument 'dimension'; did you mean 'dimensions'\?",
+        ),
         (TypeError, {"colour": 3}, r"unexpected keyword argument 'colour'$"),
         (TypeError, {"dims": "IJK", "dimensions": "IJK"}, "dims and dimensions mean the same"),
     ],

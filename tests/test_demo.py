@@ -66,7 +66,9 @@ def test_the_reference_is_the_heat_equation() -> None:
     result = reference.diffuse(wave, steps, coefficient)
     factor = 1 - 2 * coefficient * (1 - np.cos(np.pi / (n - 2)))
     inner = slice(steps + 1, -steps - 1)  # as far in as the closed rim has not reached
-    np.testing.assert_allclose(result[inner, inner], wave[inner, inner] * factor**steps, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(
+        result[inner, inner], wave[inner, inner] * factor**steps, rtol=1e-12, atol=1e-14
+    )
 
 
 def test_the_reference_never_writes_the_rim_or_its_input() -> None:
@@ -103,7 +105,9 @@ def test_every_cpu_backend_that_gt4py_registers_is_there() -> None:
     from gridbuf.demo import stencils
 
     backends = stencils.cpu_backends()
-    assert {"numpy", "debug", "gt:cpu_ifirst", "gt:cpu_kfirst"} <= set(backends) <= set(REGISTRY.names)
+    assert (
+        {"numpy", "debug", "gt:cpu_ifirst", "gt:cpu_kfirst"} <= set(backends) <= set(REGISTRY.names)
+    )
     assert not any("gpu" in name for name in backends)
 
 
@@ -146,8 +150,12 @@ def test_a_race_with_uneven_rounds_is_called_disturbed() -> None:
     from gridbuf.demo.table import disturbed
 
     def score(backend: str, *seconds: float) -> list[measure.Score]:
-        plain = measure.Contender(measure.PLAIN, np.zeros((3, 3, 1)), None, round_seconds=[1.0] * len(seconds))
-        ours = measure.Contender(measure.GRIDBUF, np.zeros((3, 3, 1)), None, round_seconds=list(seconds))
+        plain = measure.Contender(
+            measure.PLAIN, np.zeros((3, 3, 1)), None, round_seconds=[1.0] * len(seconds)
+        )
+        ours = measure.Contender(
+            measure.GRIDBUF, np.zeros((3, 3, 1)), None, round_seconds=list(seconds)
+        )
         return measure.score(backend, [ours, plain], lambda result: 0.0)
 
     calm, rough = score("calm", 0.5, 0.5, 0.55), score("rough", 0.5, 2.0, 2.0)
@@ -193,13 +201,26 @@ def test_all_pointers_into_a_field_are_one() -> None:
 
 def demo(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gridbuf", "demo", *words]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300)
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300
+    )
 
 
 @pytest.mark.slow
 def test_the_demo_from_the_command_line(tmp_path: Path) -> None:
     done = demo(
-        "--backend", "numpy", "--size", "20", "18", "6", "--steps", "12", "--ranks", "0", "--output", str(tmp_path / "out")
+        "--backend",
+        "numpy",
+        "--size",
+        "20",
+        "18",
+        "6",
+        "--steps",
+        "12",
+        "--ranks",
+        "0",
+        "--output",
+        str(tmp_path / "out"),
     )
     assert done.returncode == 0, done.stderr
     assert "all pointers are equal" in done.stdout
@@ -215,7 +236,18 @@ def test_the_demo_on_a_backend_that_compiles(tmp_path: Path) -> None:
 
     if cxx_compiler() is None:
         pytest.skip("no C++ compiler")
-    words = ("--backend", "gt:cpu_ifirst", "--size", "20", "18", "6", "--steps", "12", "--ranks", "2")
+    words = (
+        "--backend",
+        "gt:cpu_ifirst",
+        "--size",
+        "20",
+        "18",
+        "6",
+        "--steps",
+        "12",
+        "--ranks",
+        "2",
+    )
     done = demo(*words, "--output", str(tmp_path / "out"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "K J I" in done.stdout and "every bit is what one process made" in done.stdout
@@ -226,14 +258,25 @@ def test_the_demo_on_a_backend_that_compiles(tmp_path: Path) -> None:
 def test_a_missing_compiler_is_one_line(tmp_path: Path) -> None:
     done = demo("--output", str(tmp_path), CXX="no-such-compiler")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("gridbuf demo: no C++ compiler: 'no-such-compiler' is not on PATH")
+    assert done.stderr.startswith(
+        "gridbuf demo: no C++ compiler: 'no-such-compiler' is not on PATH"
+    )
 
 
 @pytest.mark.slow
 def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
-    done = demo("--output", str(tmp_path), "--backend", "gt:cpu_ifirst", CXX="false", GT_CACHE_ROOT=str(tmp_path))
+    done = demo(
+        "--output",
+        str(tmp_path),
+        "--backend",
+        "gt:cpu_ifirst",
+        CXX="false",
+        GT_CACHE_ROOT=str(tmp_path),
+    )
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("gridbuf demo: gt:cpu_ifirst: gt4py could not compile the stencil")
+    assert done.stderr.startswith(
+        "gridbuf demo: gt:cpu_ifirst: gt4py could not compile the stencil"
+    )
 
 
 @pytest.mark.slow
@@ -251,22 +294,53 @@ def test_a_backend_that_does_not_compile_is_left_out_of_all(
 
     honest = stencils.compiled
     monkeypatch.setattr(stencils, "compiled", compiled)
-    monkeypatch.setattr(stencils, "PURE_PYTHON", frozenset(stencils.cpu_backends()) - {"numpy", "gt:cpu_ifirst"})
+    monkeypatch.setattr(
+        stencils, "PURE_PYTHON", frozenset(stencils.cpu_backends()) - {"numpy", "gt:cpu_ifirst"}
+    )
     monkeypatch.setattr("gridbuf.demo.main._slow_backends", lambda *_: 0.0)
-    assert main(["demo", "--size", "12", "12", "4", "--steps", "4", "--ranks", "0", "--output", str(tmp_path)]) == 1
+    assert (
+        main(
+            [
+                "demo",
+                "--size",
+                "12",
+                "12",
+                "4",
+                "--steps",
+                "4",
+                "--ranks",
+                "0",
+                "--output",
+                str(tmp_path),
+            ]
+        )
+        == 1
+    )
     out, err = capfd.readouterr()
-    assert "left out: gt:cpu_ifirst" in out and "command 'c++' failed" in out and "gridbuf Field" in out
+    assert (
+        "left out: gt:cpu_ifirst" in out
+        and "command 'c++' failed" in out
+        and "gridbuf Field" in out
+    )
     assert err == "" and (tmp_path / "compile.log").read_text() == "gt:cpu_ifirst.cpp: error: no\n"
 
 
-def test_a_missing_package_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_package_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from gridbuf.cli import main
     from gridbuf.demo import checks
 
-    monkeypatch.setattr(checks, "find_spec", lambda name: None if name in ("rich", "netCDF4") else object())
+    monkeypatch.setattr(
+        checks, "find_spec", lambda name: None if name in ("rich", "netCDF4") else object()
+    )
     assert main(["demo"]) == 2
     error = capsys.readouterr().err.strip()
-    assert error == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install 'gridbuf[demo]'"
+    assert (
+        error
+        == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install"
+        " 'gridbuf[demo]'"
+    )
 
 
 @pytest.mark.parametrize("name", ["debug", "gt:gpu", "gtcpu"])
@@ -277,7 +351,11 @@ def test_a_backend_that_cannot_be_timed_is_one_line_with_the_choice(
 
     assert main(["demo", "--backend", name, "--output", str(tmp_path)]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("gridbuf demo: --backend: ") and "gt:cpu_ifirst" in error and len(error.splitlines()) == 1
+    assert (
+        error.startswith("gridbuf demo: --backend: ")
+        and "gt:cpu_ifirst" in error
+        and len(error.splitlines()) == 1
+    )
 
 
 @pytest.mark.slow
@@ -288,9 +366,27 @@ def test_a_wrong_result_fails_the_demo(
     from gridbuf.demo import reference
 
     honest = reference.diffuse
-    monkeypatch.setattr(reference, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw))
+    monkeypatch.setattr(
+        reference, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw)
+    )
     assert (
-        main(["demo", "--backend", "numpy", "--size", "12", "12", "4", "--steps", "4", "--ranks", "0", "--output", str(tmp_path)])
+        main(
+            [
+                "demo",
+                "--backend",
+                "numpy",
+                "--size",
+                "12",
+                "12",
+                "4",
+                "--steps",
+                "4",
+                "--ranks",
+                "0",
+                "--output",
+                str(tmp_path),
+            ]
+        )
         == 1
     )
     assert "more than rounding" in capsys.readouterr().out

@@ -1,4 +1,6 @@
-"""The demo's last part: a field in blocks, in one process and in several, is bit for bit the field in one piece."""
+"""The demo's last part: a field in blocks, in one process and in several, is bit for bit the field
+in one piece.
+"""
 
 import argparse
 import sys
@@ -20,7 +22,9 @@ VALUES = np.random.default_rng(3).uniform(280, 300, (15, 12, 3))
 def stencil(now: Any, after: Any, coefficient: float) -> None:
     """What the demo's stencil does, in NumPy."""
     f, g = now.numpy(), after.numpy()
-    g[1:-1, 1:-1] = f[1:-1, 1:-1] + coefficient * (f[:-2, 1:-1] + f[2:, 1:-1] + f[1:-1, :-2] + f[1:-1, 2:] - 4.0 * f[1:-1, 1:-1])
+    g[1:-1, 1:-1] = f[1:-1, 1:-1] + coefficient * (
+        f[:-2, 1:-1] + f[2:, 1:-1] + f[1:-1, :-2] + f[1:-1, 2:] - 4.0 * f[1:-1, 1:-1]
+    )
 
 
 def in_one_piece(steps: int) -> np.ndarray:
@@ -56,7 +60,11 @@ def test_halos_that_are_not_exchanged_would_show(monkeypatch: pytest.MonkeyPatch
         (["false"], "mpirun: status 1"),
         (["no-such-program-at-all"], "mpirun: "),
         (
-            [sys.executable, "-c", "import sys; sys.exit('one line\\nRuntimeError: no network\\nmore')"],
+            [
+                sys.executable,
+                "-c",
+                "import sys; sys.exit('one line\\nRuntimeError: no network\\nmore')",
+            ],
             "mpirun: RuntimeError: no network",
         ),
         (["sleep"], "timed out"),
@@ -67,7 +75,11 @@ def test_an_mpi_that_does_not_run_is_named_and_done_without(
 ) -> None:
     monkeypatch.setattr(processes, "missing", lambda: "")
     monkeypatch.setattr(processes, "SECONDS", 0.5 if command == ["sleep"] else 60)
-    monkeypatch.setattr(processes, "command", lambda ranks: ["sh", "-c", "sleep 30"] if command == ["sleep"] else command)
+    monkeypatch.setattr(
+        processes,
+        "command",
+        lambda ranks: ["sh", "-c", "sleep 30"] if command == ["sleep"] else command,
+    )
     outcome = processes.run(VALUES, 3, stencil, "C", 4)
     assert says in outcome.why_not and outcome.how == "4 blocks in one process"
     assert outcome.result.tobytes() == in_one_piece(3).tobytes()
@@ -81,7 +93,9 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_spec("mpi4py") is None or mpirun.missing().startswith("there is no mpirun on PATH")
 
 
-def test_open_mpi_is_told_where_processes_may_not_read_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_mpi_is_told_where_processes_may_not_read_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     name = "OMPI_MCA_btl_vader_single_copy_mechanism"
     for may, told in ((True, None), (False, "none")):
         monkeypatch.setattr(mpirun, "_reads_others", lambda may=may: may)

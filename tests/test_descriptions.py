@@ -1,4 +1,6 @@
-"""What objects say of their memory: Python objects over foreign bytes by no door, one reader of typestrs, and errors of other kinds pass through."""
+"""What objects say of their memory: Python objects over foreign bytes by no door, one reader of
+typestrs, and errors of other kinds pass through.
+"""
 
 import contextlib
 import ctypes
@@ -37,8 +39,10 @@ class Struct(ctypes.Structure):
     """PyArrayInterface."""
 
     _fields_ = [
-        ("two", ctypes.c_int), ("nd", ctypes.c_int), ("typekind", ctypes.c_char), ("itemsize", ctypes.c_int), ("flags", ctypes.c_int),
-        ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)), ("data", ctypes.c_void_p), ("descr", ctypes.py_object),
+        ("two", ctypes.c_int), ("nd", ctypes.c_int), ("typekind", ctypes.c_char),
+        ("itemsize", ctypes.c_int), ("flags", ctypes.c_int),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("data", ctypes.c_void_p), ("descr", ctypes.py_object),
     ]  # fmt: skip
 
 
@@ -46,14 +50,19 @@ NOT_SWAPPED, WRITEABLE, ALIGNED, HAS_DESCR = 0x200, 0x400, 0x100, 0x800
 
 
 def struct(
-    kind: str, itemsize: int, descr: Any = None, shape: tuple[int, ...] = (1,), flags: int = NOT_SWAPPED | WRITEABLE | ALIGNED
+    kind: str,
+    itemsize: int,
+    descr: Any = None,
+    shape: tuple[int, ...] = (1,),
+    flags: int = NOT_SWAPPED | WRITEABLE | ALIGNED,
 ) -> Any:
     n = len(shape)
     lists = (ctypes.c_ssize_t * (n + 1))(*shape), (ctypes.c_ssize_t * (n + 1))(*[itemsize] * n)
     flags |= HAS_DESCR if descr is not None else 0
     s = Struct(2, n, kind.encode(), itemsize, flags, lists[0], lists[1], ADDRESS, descr)
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     obj = described("__array_struct__", new(ctypes.addressof(s), None, None))
     obj.kept = s, lists
     return obj
@@ -72,18 +81,26 @@ def buffers(kind: Any) -> Any:
 def changing(first: Any, then: Any) -> Any:
     """An object whose interface is another one each time it is read."""
     told = [first]
-    return type("Changing", (), {"__array_interface__": property(lambda self: told.pop() if told else then)})()
+    return type(
+        "Changing", (), {"__array_interface__": property(lambda self: told.pop() if told else then)}
+    )()
 
 
 OBJECTS: dict[str, Callable[[], Any]] = {
     "typestr": lambda: described("__array_interface__", interface("|O")),
     "typestr with a size": lambda: described("__array_interface__", interface("|O8")),
     "descr": lambda: described("__array_interface__", interface("|V8", [("a", "|O")])),
-    "descr of several": lambda: described("__array_interface__", interface("|V16", [("a", "<f8"), ("b", "|O8")])),
-    "descr in a descr": lambda: described("__array_interface__", interface("|V8", [("a", [("b", "|O8")])])),
+    "descr of several": lambda: described(
+        "__array_interface__", interface("|V16", [("a", "<f8"), ("b", "|O8")])
+    ),
+    "descr in a descr": lambda: described(
+        "__array_interface__", interface("|V8", [("a", [("b", "|O8")])])
+    ),
     "descr of a name": lambda: described("__array_interface__", interface("|V16", [("a", "f8,O")])),
     "descr of a type": lambda: described("__array_interface__", interface("|V8", [("a", object)])),
-    "descr with a title": lambda: described("__array_interface__", interface("|V8", [(("t", "a"), "O")])),
+    "descr with a title": lambda: described(
+        "__array_interface__", interface("|V8", [(("t", "a"), "O")])
+    ),
     "a string of fields": lambda: described("__array_interface__", interface("f8,O")),
     "struct": lambda: struct("O", 8),
     "struct with a descr": lambda: struct("V", 8, [("a", "|O")]),
@@ -91,7 +108,9 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "a buffer of objects": lambda: buffers(ctypes.py_object),
     "a buffer with a field of objects": lambda: buffers(Pointers),
     "a memoryview": lambda: memoryview(buffers(ctypes.py_object)),
-    "an interface that changes": lambda: changing(interface("|V8"), interface("|V8", [("a", "|O")])),
+    "an interface that changes": lambda: changing(
+        interface("|V8"), interface("|V8", [("a", "|O")])
+    ),
     "__gt_interface__": lambda: described("__gt_interface__", {None: interface("|O")}),
 }
 DOORS: dict[str, Callable[[Any], Any]] = {
@@ -114,7 +133,9 @@ DOORS: dict[str, Callable[[Any], Any]] = {
     "as_storage": gs.as_storage,
     "storage assignment": lambda x: gs.zeros((1,)).__setitem__(slice(None), x),
     "storage operand": lambda x: gs.zeros((1,)) + x,
-    "gufunc": lambda x: gufunc.add(x, 1.0) if hasattr(gufunc, "add") else gufunc.from_ufunc(np.add)(x, 1.0),
+    "gufunc": lambda x: (
+        gufunc.add(x, 1.0) if hasattr(gufunc, "add") else gufunc.from_ufunc(np.add)(x, 1.0)
+    ),
     "interface.read": gridbuf.interface.read,
 }
 
@@ -126,7 +147,9 @@ def test_no_objects_over_foreign_bytes(said: str, door: str) -> None:
     with contextlib.suppress(TypeError, ValueError, BufferError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = DOORS[door](obj)
-        if door != "interface.read" and made is not None:  # what came in has no objects, whatever was said
+        if (
+            door != "interface.read" and made is not None
+        ):  # what came in has no objects, whatever was said
             assert not np.asarray(made).dtype.hasobject or "empty" in door
     gc.collect()  # nobody's references
 
@@ -144,13 +167,32 @@ def test_objects_of_ones_own_still_go_everywhere() -> None:
 
 # ---- typestrs ----
 
-GOOD = ["|b1", "|i1", "|u1", "<i2", ">f4", "<f8", "<c16", "|S3", "<U2", "|V7", "<M8[ns]", "<m8[25s]", ">M8[D]", "<M8"]
-BAD = ["", "<", "<f", "f8", "=f8", "|f8", "<f8 ", "<f08", "<f3", "<q8", "<O8", "|O", "|t8", "float64", "<f8,<f8", "<f8\0", "<V0", "|S0", "<i-8", "<b2", "<M8[s/0]",
-       "<M8[s/2]", "<M8[0s]", "<M8[]", "<M8[s", "<M8s", "<M8[2147483648s]", "<M8[99999999999s]", "<M8[x]", "<f8[s]", "<M8[s]]", "<M4[s]", "|V99999999999999999999", "(2,)<f8"]  # fmt: skip
+GOOD = [
+    "|b1",
+    "|i1",
+    "|u1",
+    "<i2",
+    ">f4",
+    "<f8",
+    "<c16",
+    "|S3",
+    "<U2",
+    "|V7",
+    "<M8[ns]",
+    "<m8[25s]",
+    ">M8[D]",
+    "<M8",
+]
+BAD = ["", "<", "<f", "f8", "=f8", "|f8", "<f8 ", "<f08", "<f3", "<q8", "<O8", "|O", "|t8",
+"float64", "<f8,<f8", "<f8\0", "<V0", "|S0", "<i-8", "<b2", "<M8[s/0]",
+       "<M8[s/2]", "<M8[0s]", "<M8[]", "<M8[s", "<M8s", "<M8[2147483648s]", "<M8[99999999999s]",
+       "<M8[x]", "<f8[s]", "<M8[s]]", "<M4[s]", "|V99999999999999999999", "(2,)<f8"]  # fmt: skip
 
 
 def by_cuda(said: dict[str, Any]) -> None:
-    """What is sound is looked for by the driver next, which is not there or does not know the memory."""
+    """What is sound is looked for by the driver next, which is not there or does not know the
+    memory.
+    """
     try:
         gb.Field(described("__cuda_array_interface__", said))
     except (RuntimeError, ValueError) as error:
@@ -163,8 +205,14 @@ def doors(typestr: str) -> Iterator[tuple[str, Callable[[], Any]]]:
     said = interface(typestr)
     yield "__array_interface__", lambda: gb.Field(described("__array_interface__", said))
     yield "__cuda_array_interface__", lambda: by_cuda(said)
-    yield "__gt_interface__", lambda: gridbuf.interface.read(described("__gt_interface__", {None: said}))
-    yield "descr", lambda: gb.Field(described("__array_interface__", interface("|V8", [("a", typestr)])))
+    yield (
+        "__gt_interface__",
+        lambda: gridbuf.interface.read(described("__gt_interface__", {None: said})),
+    )
+    yield (
+        "descr",
+        lambda: gb.Field(described("__array_interface__", interface("|V8", [("a", typestr)]))),
+    )
     yield "struct's descr", lambda: gb.Field(struct("V", 8, [("a", typestr)]))
 
 
@@ -190,7 +238,10 @@ def test_typestrs_that_do_not(typestr: str) -> None:
 def test_descr_lists() -> None:
     nested = [("a", "<f8"), (("Title", "b"), "<i4", (2,)), ("c", [("d", "|S4"), ("e", "|V4")])]
     dtype: np.dtype[Any] = np.dtype(nested)
-    assert gb.Field(described("__array_interface__", interface(f"|V{dtype.itemsize}", nested))).dtype == dtype
+    assert (
+        gb.Field(described("__array_interface__", interface(f"|V{dtype.itemsize}", nested))).dtype
+        == dtype
+    )
     assert gb.Field(struct("V", dtype.itemsize, nested)).dtype == dtype
     deep: Any = "<f8"
     for _ in range(20):
@@ -214,7 +265,11 @@ def test_structs_that_numpy_makes(dtype: str, shape: tuple[int, ...]) -> None:
     array = np.zeros(shape, dtype)
     obj = described("__array_struct__", array.__array_struct__)
     field = gb.Field(obj)
-    assert (field.shape, field.dtype.itemsize, field.dtype.byteorder) == (shape, array.dtype.itemsize, array.dtype.byteorder)
+    assert (field.shape, field.dtype.itemsize, field.dtype.byteorder) == (
+        shape,
+        array.dtype.itemsize,
+        array.dtype.byteorder,
+    )
     assert field.size == 0 or np.shares_memory(field.numpy(), array)
     locked = array.view()
     locked.flags.writeable = False
@@ -265,13 +320,25 @@ def key_error(error: type[BaseException]) -> dict[Any, Any]:
 
 
 PLACES: dict[str, Callable[[type[BaseException]], Any]] = {
-    "address": lambda e: gb.Field(described("__array_interface__", interface("<f8") | {"data": (raising(e), False)})),
-    "read-only": lambda e: gb.Field(described("__array_interface__", interface("<f8") | {"data": (ADDRESS, raising(e))})),
-    "shape": lambda e: gb.Field(described("__array_interface__", interface("<f8") | {"shape": (raising(e),)})),
-    "offset": lambda e: gb.Field(described("__array_interface__", interface("<f8") | {"data": BYTES, "offset": raising(e)})),
-    "descr": lambda e: gb.Field(described("__array_interface__", interface("|V8", [("a", "<f8", (raising(e),))]))),
+    "address": lambda e: gb.Field(
+        described("__array_interface__", interface("<f8") | {"data": (raising(e), False)})
+    ),
+    "read-only": lambda e: gb.Field(
+        described("__array_interface__", interface("<f8") | {"data": (ADDRESS, raising(e))})
+    ),
+    "shape": lambda e: gb.Field(
+        described("__array_interface__", interface("<f8") | {"shape": (raising(e),)})
+    ),
+    "offset": lambda e: gb.Field(
+        described("__array_interface__", interface("<f8") | {"data": BYTES, "offset": raising(e)})
+    ),
+    "descr": lambda e: gb.Field(
+        described("__array_interface__", interface("|V8", [("a", "<f8", (raising(e),))]))
+    ),
     "a key": lambda e: gb.Field(described("__array_interface__", key_error(e))),
-    "device": lambda e: gb.from_dlpack(type("P", (), {"__dlpack_device__": lambda s: (raising(e), 0), "__dlpack__": None})()),
+    "device": lambda e: gb.from_dlpack(
+        type("P", (), {"__dlpack_device__": lambda s: (raising(e), 0), "__dlpack__": None})()
+    ),
     "capsule": lambda e: gb.from_dlpack(raising(e)),
     "value": lambda e: gb.fill(np.zeros(3), raising(e)),
 }
@@ -310,7 +377,12 @@ def test_other_errors_of_a_metaclass_pass_through(error: type[BaseException]) ->
             raise AttributeError(name)
 
     obj = Meta("Described", (), {})()
-    for call in (gb.Field, lambda o: gb.copyto(np.zeros(3), o), lambda o: gb.copyto(o, np.zeros(3)), lambda o: gb.fill(o, 1.0)):
+    for call in (
+        gb.Field,
+        lambda o: gb.copyto(np.zeros(3), o),
+        lambda o: gb.copyto(o, np.zeros(3)),
+        lambda o: gb.fill(o, 1.0),
+    ):
         with pytest.raises(error, match="mine"):
             call(obj)
 

@@ -69,14 +69,27 @@ def test_refusals_are_buffer_errors() -> None:
         gb.Field(inner).__dlpack__()
 
 
-@pytest.mark.parametrize("obj", [gb.Field.zeros((2, 3)), gs.zeros((2, 3))], ids=["Field", "storage"])
+@pytest.mark.parametrize(
+    "obj", [gb.Field.zeros((2, 3)), gs.zeros((2, 3))], ids=["Field", "storage"]
+)
 def test_arguments_of_another_kind(obj: Any) -> None:
     for copy in ("x", 1, 0.0, [], object()):
-        for call in (obj.__dlpack__, lambda copy: obj.__array__(copy=copy), lambda copy: gb.from_dlpack(obj, copy=copy)):
-            with pytest.raises(TypeError, match=f"copy: expected True, False or None, got {re.escape(repr(copy))}"):
+        for call in (
+            obj.__dlpack__,
+            lambda copy: obj.__array__(copy=copy),
+            lambda copy: gb.from_dlpack(obj, copy=copy),
+        ):
+            with pytest.raises(
+                TypeError, match=f"copy: expected True, False or None, got {re.escape(repr(copy))}"
+            ):
                 call(copy=copy)
-    assert obj.__dlpack__(copy=np.False_) is not None and not np.shares_memory(obj.__array__(copy=np.True_), obj)
-    for name, junk in (("dl_device", (5, "x", (1,), [1, 0], (1, 0.0))), ("max_version", (1, "x", (1,), [1, 0], (1.0, 0)))):
+    assert obj.__dlpack__(copy=np.False_) is not None and not np.shares_memory(
+        obj.__array__(copy=np.True_), obj
+    )
+    for name, junk in (
+        ("dl_device", (5, "x", (1,), [1, 0], (1, 0.0))),
+        ("max_version", (1, "x", (1,), [1, 0], (1.0, 0))),
+    ):
         for value in junk:
             with pytest.raises(TypeError, match=f"{name}: expected a pair of ints"):
                 obj.__dlpack__(**{name: value})
@@ -98,7 +111,9 @@ def test_a_read_only_field_stays_read_only() -> None:
     assert look(f)[1].flags == READ_ONLY
     if NUMPY_SPEAKS_VERSIONED:
         copied = np.from_dlpack(f, copy=True)
-        assert copied.flags.writeable or np.__version__.startswith("2.1."), "NumPy 2.1 shows every tensor read-only"
+        assert copied.flags.writeable or np.__version__.startswith("2.1."), (
+            "NumPy 2.1 shows every tensor read-only"
+        )
         assert not np.shares_memory(copied, f)
     assert not gb.from_dlpack(f, copy=True).readonly
 
@@ -107,7 +122,11 @@ def test_a_copy_says_that_it_is_one() -> None:
     f = gb.Field.full((2, 3), 4.0, dims="IJ", backend="gt:cpu_ifirst")
     _capsule, m = look(f, copy=True)
     assert m.flags == COPIED and m.tensor.data != f.numpy().ctypes.data
-    assert look(f, copy=False)[1].tensor.data == look(f, copy=None)[1].tensor.data == f.numpy().ctypes.data
+    assert (
+        look(f, copy=False)[1].tensor.data
+        == look(f, copy=None)[1].tensor.data
+        == f.numpy().ctypes.data
+    )
     assert look(f[::2], copy=True)[1].tensor.data != f.numpy().ctypes.data
 
 
@@ -119,7 +138,9 @@ def test_size_zero_and_zero_dimensions() -> None:
     assert gb.from_dlpack(np.zeros((2, 0))).shape == (2, 0)
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+)
 def test_round_trips(dtype: str) -> None:
     values = (np.arange(12).reshape(3, 4) % 2).astype(dtype)
     f = gb.Field.from_array(values, dtype=None, backend="F")
@@ -168,8 +189,10 @@ def test_a_sound_tensor_is_taken_and_deleted_once() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"major": 2}, {"major": 0}, {"ndim": -1}, {"ndim": 33}, {"ndim": 1 << 30}, {"shape": (2, -3)}, {"shape": None}, {"data": None},
-     {"bits": 63}, {"bits": 0}, {"lanes": 2}, {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)},
+    [{"major": 2}, {"major": 0}, {"ndim": -1}, {"ndim": 33}, {"ndim": 1 << 30}, {"shape": (2, -3)},
+    {"shape": None}, {"data": None},
+     {"bits": 63}, {"bits": 0}, {"lanes": 2}, {"lanes": 0}, {"code": 77},
+     {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)},
      {"byte_offset": (1 << 64) - 8}, {"device_type": 2}, {"device_type": 99}, {"flags": 1 << 40}],
     ids=str,
 )  # fmt: skip

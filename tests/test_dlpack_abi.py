@@ -1,7 +1,7 @@
 """dlpack/dlpack.h against the official header, as the apache-tvm-ffi wheel ships it.
 
-One C program is generated from the official header's own names and compiled once with each header; what they print
-must be equal.
+One C program is generated from the official header's own names and compiled once with each header;
+what they print must be equal.
 """
 
 import importlib.util
@@ -32,8 +32,12 @@ def declarations(header: Path) -> str:
 def structs(text: str) -> dict[str, list[str]]:
     """Struct name -> its fields, in order."""
     found = {}
-    for body, name in re.findall(r"typedef struct\s*\w*\s*\{(.*?)\}\s*(\w+);", text, flags=re.DOTALL):
-        body = re.sub(r"\(\*\s*(\w+)\)\s*\([^)]*\)", r" \1", body)  # a function pointer is a field like any other
+    for body, name in re.findall(
+        r"typedef struct\s*\w*\s*\{(.*?)\}\s*(\w+);", text, flags=re.DOTALL
+    ):
+        body = re.sub(
+            r"\(\*\s*(\w+)\)\s*\([^)]*\)", r" \1", body
+        )  # a function pointer is a field like any other
         found[name] = [line.split()[-1].lstrip("*") for line in body.split(";") if line.strip()]
     return found
 
@@ -46,15 +50,26 @@ def enumerators(text: str) -> list[str]:
 def function_types(text: str) -> dict[str, str]:
     """Function pointer name -> its signature without parameter names and spaces."""
     found = {}
-    for returns, name, parameters in re.findall(r"typedef\s+(\w+)\s*\(\*(\w+)\)\s*\((.*?)\)\s*;", text, flags=re.DOTALL):
-        unnamed = re.sub(r"\b(\w+)\s*(?=[,)]|$)", lambda m: m[1] if re.match(r".*_t$|DL\w+$", m[1]) else "", parameters)
+    for returns, name, parameters in re.findall(
+        r"typedef\s+(\w+)\s*\(\*(\w+)\)\s*\((.*?)\)\s*;", text, flags=re.DOTALL
+    ):
+        unnamed = re.sub(
+            r"\b(\w+)\s*(?=[,)]|$)",
+            lambda m: m[1] if re.match(r".*_t$|DL\w+$", m[1]) else "",
+            parameters,
+        )
         found[name] = returns + "(" + re.sub(r"\s+", "", unnamed) + ")"
     return found
 
 
 def facts(header: Path, names: str, folder: Path) -> dict[str, int]:
-    """What a compiler makes of a header: every size, offset and value among the names of another."""
-    expressions = [*enumerators(names), *re.findall(r"#define (DLPACK_(?:\w+_VERSION|FLAG_\w+)) ", names)]
+    """What a compiler makes of a header: every size, offset and value among the names of
+    another.
+    """
+    expressions = [
+        *enumerators(names),
+        *re.findall(r"#define (DLPACK_(?:\w+_VERSION|FLAG_\w+)) ", names),
+    ]
     for struct, fields in structs(names).items():
         expressions.append(f"sizeof({struct})")
         expressions.append(f"_Alignof({struct})")
@@ -66,10 +81,21 @@ def facts(header: Path, names: str, folder: Path) -> dict[str, int]:
     includes = f'#include "{header}"\n#include <stddef.h>\n#include <stdio.h>\n'
     source.write_text(f"{includes}int main(void) {{\n{lines}\n    return 0;\n}}\n")
     program = source.with_suffix("")
-    compile = [os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-o", str(program), str(source)]
+    compile = [
+        os.environ.get("CC", "cc"),
+        "-std=c11",
+        "-Wall",
+        "-Werror",
+        "-o",
+        str(program),
+        str(source),
+    ]
     subprocess.run(compile, check=True)
     out = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
-    return {expression: int(value) for value, expression in (line.split(" ", 1) for line in out.splitlines())}
+    return {
+        expression: int(value)
+        for value, expression in (line.split(" ", 1) for line in out.splitlines())
+    }
 
 
 def test_every_size_offset_and_value_is_the_official_one(tmp_path: Path) -> None:
@@ -78,7 +104,11 @@ def test_every_size_offset_and_value_is_the_official_one(tmp_path: Path) -> None
     expected = facts(official, names, tmp_path)
     assert len(expected) > 100
     assert expected["sizeof(DLTensor)"] == 48 and expected["sizeof(DLManagedTensorVersioned)"] == 80
-    assert {"kDLTrn", "kDLFloat4_e2m1fn", "offsetof(DLPackExchangeAPI, current_work_stream)"} <= set(expected)
+    assert {
+        "kDLTrn",
+        "kDLFloat4_e2m1fn",
+        "offsetof(DLPackExchangeAPI, current_work_stream)",
+    } <= set(expected)
     assert facts(OURS, names, tmp_path) == expected
 
 
@@ -100,7 +130,9 @@ def test_a_changed_header_is_noticed(tmp_path: Path) -> None:
     changed = tmp_path / "changed" / "dlpack.h"
     changed.parent.mkdir()
     text = OURS.read_text()
-    swapped = text.replace("    uint8_t bits;\n    uint16_t lanes;", "    uint16_t lanes;\n    uint8_t bits;")
+    swapped = text.replace(
+        "    uint8_t bits;\n    uint16_t lanes;", "    uint16_t lanes;\n    uint8_t bits;"
+    )
     changed.write_text(swapped.replace("kDLTrn = 18", "kDLTrn = 19"))
     expected, found = facts(OURS, names, tmp_path), facts(changed, names, tmp_path)
     different = {name for name in expected if expected[name] != found[name]}

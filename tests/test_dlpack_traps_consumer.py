@@ -1,11 +1,13 @@
-"""The traps of taking memory in through DLPack, one test each; they are those of facts/consumers.md.
+"""The traps of taking memory in through DLPack, one test each; they are those of
+facts/consumers.md.
 
-byte_offset != 0; strides NULL; hostile tensors of either flavour (dimensions, shape, strides, lanes, bits, code, data,
-device, overflow); what is no capsule; capsules consumed twice; no deleter; size 0; __dlpack_device__ that is no pair or
-disagrees with the capsule; methods on the instance; producers older than max_version; a legacy capsule of a producer that
-says it is read-only; TypeErrors that mean something else; a producer that copies, or does not, whatever was asked;
-__cuda_array_interface__ on the type only; classes in place of instances; shape entries beyond 64 bits; cycles through the
-owner; the producer's life.
+byte_offset != 0; strides NULL; hostile tensors of either flavour (dimensions, shape, strides,
+lanes, bits, code, data, device, overflow); what is no capsule; capsules consumed twice; no deleter;
+size 0; __dlpack_device__ that is no pair or disagrees with the capsule; methods on the instance;
+producers older than max_version; a legacy capsule of a producer that says it is read-only;
+TypeErrors that mean something else; a producer that copies, or does not, whatever was asked;
+__cuda_array_interface__ on the type only; classes in place of instances; shape entries beyond 64
+bits; cycles through the owner; the producer's life.
 """
 
 import gc
@@ -33,8 +35,10 @@ def test_strides_null_coming_in(kind: type) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"ndim": -1}, {"ndim": 33}, {"ndim": 1 << 30}, {"shape": (2, -3)}, {"shape": None}, {"data": None}, {"bits": 63}, {"lanes": 2},
-     {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)}, {"byte_offset": (1 << 64) - 8},
+    [{"ndim": -1}, {"ndim": 33}, {"ndim": 1 << 30}, {"shape": (2, -3)}, {"shape": None},
+    {"data": None}, {"bits": 63}, {"lanes": 2},
+     {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)},
+     {"byte_offset": (1 << 64) - 8},
      {"device_type": 2}, {"device_type": 99}, {"device_type": -1}, {"device_id": -1}],
     ids=str,
 )  # fmt: skip
@@ -49,7 +53,10 @@ def test_hostile_capsules_of_either_flavour(kind: type, changes: dict[str, Any])
 
 @pytest.mark.parametrize("what", [None, 5, "capsule", object()])
 def test_what_is_no_capsule(what: Any) -> None:
-    for producer in (type("P", (), {"__dlpack__": lambda self, **_: what}), type("P", (), {"__dlpack__": lambda self: what})):
+    for producer in (
+        type("P", (), {"__dlpack__": lambda self, **_: what}),
+        type("P", (), {"__dlpack__": lambda self: what}),
+    ):
         with pytest.raises(BufferError, match="not a fresh"):
             gb.from_dlpack(producer())
 
@@ -99,7 +106,11 @@ def test_producers_older_than_max_version() -> None:
     assert not np.shares_memory(own, old.values) and own[2] == 2.0
     for said in ({"readonly": True}, {"flags": type("Flags", (), {"writeable": False})}):
         assert gb.Field(Old(**said)).readonly, "the producer says so"
-    for said in ({"readonly": False}, {"flags": type("Flags", (), {"writeable": True})}, {"flags": 7}):
+    for said in (
+        {"readonly": False},
+        {"flags": type("Flags", (), {"writeable": True})},
+        {"flags": 7},
+    ):
         assert not gb.Field(Old(**said)).readonly
 
 
@@ -125,7 +136,9 @@ def test_copy_true_is_a_writable_copy_whatever_the_producer_does(kind: type, fla
     producer = kind(flags=flags)
     f = gb.from_dlpack(producer, copy=True)
     assert not f.readonly and f[1, 2] == 5.0
-    kept = kind is Hostile and flags == COPIED  # only this one says that it is nobody else's and writable
+    kept = (
+        kind is Hostile and flags == COPIED
+    )  # only this one says that it is nobody else's and writable
     assert np.shares_memory(f, producer.memory) == kept and producer.deleted == (not kept)
 
 

@@ -1,14 +1,17 @@
-"""The traps of handing memory out through DLPack, one test each; they are those of facts/consumers.md.
+"""The traps of handing memory out through DLPack, one test each; they are those of
+facts/consumers.md.
 
-Only one capsule flavour; byte_offset != 0; strides NULL or in bytes; memory not owned by the export; careless capsule
-destructor; deleter that needs the GIL or Python; TypeError for an unsupported value; plain call and positional stream; a
-stream on the CPU; __dlpack_device__ disagreeing with the capsule; methods on the instance; pinned and device types only on
-request; read-only data through the legacy struct, and through slices, re-wraps and every protocol; size 0; 0-d; non-native
-byte order; a copy without IS_COPIED; copy=False where one is needed; a legacy capsule where NumPy would make it read-only;
-bfloat16 in __array_interface__; __cuda_array_interface__ on the host type; names that gt4py and DaCe take for their own.
+Only one capsule flavour; byte_offset != 0; strides NULL or in bytes; memory not owned by the
+export; careless capsule destructor; deleter that needs the GIL or Python; TypeError for an
+unsupported value; plain call and positional stream; a stream on the CPU; __dlpack_device__
+disagreeing with the capsule; methods on the instance; pinned and device types only on request;
+read-only data through the legacy struct, and through slices, re-wraps and every protocol; size 0;
+0-d; non-native byte order; a copy without IS_COPIED; copy=False where one is needed; a legacy
+capsule where NumPy would make it read-only; bfloat16 in __array_interface__;
+__cuda_array_interface__ on the host type; names that gt4py and DaCe take for their own.
 
-test_dlpack_traps_consumer.py has the other direction, test_protocols.py the buffer requests, test_exchange_api.py the C
-exchange API, tests/safety the threads and forks.
+test_dlpack_traps_consumer.py has the other direction, test_protocols.py the buffer requests,
+test_exchange_api.py the C exchange API, tests/safety the threads and forks.
 """
 
 import ctypes
@@ -80,7 +83,9 @@ def test_shape_and_strides_are_owned_by_the_export(max_version: Any) -> None:
 
 @pytest.mark.parametrize("max_version", [None, LATEST])
 @pytest.mark.parametrize("consumed", [False, True])
-def test_the_destructor_frees_what_nobody_took_and_nothing_else(max_version: Any, consumed: bool) -> None:
+def test_the_destructor_frees_what_nobody_took_and_nothing_else(
+    max_version: Any, consumed: bool
+) -> None:
     live = gb.memory.stats()["live_buffers"]
     f = gb.Field.zeros(1000)
     capsule = f.__dlpack__(max_version=max_version)
@@ -95,13 +100,20 @@ def test_the_destructor_frees_what_nobody_took_and_nothing_else(max_version: Any
     assert gb.memory.stats()["live_buffers"] == live
 
 
-@pytest.mark.parametrize("make", [lambda: gb.Field.zeros(100), lambda: gb.Field(np.zeros(100))], ids=["ours", "wrapping"])
+@pytest.mark.parametrize(
+    "make", [lambda: gb.Field.zeros(100), lambda: gb.Field(np.zeros(100))], ids=["ours", "wrapping"]
+)
 def test_the_deleter_runs_on_a_thread_without_the_gil(make: Any) -> None:
     capsule = make().__dlpack__(max_version=LATEST)
     pointer = api.PyCapsule_GetPointer(capsule, b"dltensor_versioned")
     deleter = ctypes.cast(Versioned.from_address(pointer).deleter, ctypes.c_void_p).value
-    assert ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_dltensor_versioned") == 0
-    without_gil = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)  # a CFUNCTYPE lets go of the GIL while it calls
+    assert (
+        ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_dltensor_versioned")
+        == 0
+    )
+    without_gil = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
+        deleter
+    )  # a CFUNCTYPE lets go of the GIL while it calls
     thread = threading.Thread(target=without_gil, args=(pointer,))
     thread.start()
     thread.join()
@@ -135,18 +147,30 @@ def test_the_deleter_runs_after_python_is_gone(tmp_path: Path) -> None:
     source, library = tmp_path / "later.c", tmp_path / "later.so"
     source.write_text(LATER)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    arguments = [sys.executable, "-X", "faulthandler", "-c", AT_THE_END, str(Path(__file__).parent), str(library)]
+    arguments = [
+        sys.executable,
+        "-X",
+        "faulthandler",
+        "-c",
+        AT_THE_END,
+        str(Path(__file__).parent),
+        str(library),
+    ]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
     "keywords",
-    [{"stream": 0}, {"stream": 1}, {"stream": 2}, {"stream": -1}, {"stream": 1 << 40}, {"stream": "text"}, {"dl_device": (2, 0)},
-     {"dl_device": (3, 0)}, {"dl_device": (13, 0)}, {"dl_device": (1, 1)}, {"dl_device": (99, 0)}, {"dl_device": (-1, 0)}],
+    [{"stream": 0}, {"stream": 1}, {"stream": 2}, {"stream": -1}, {"stream": 1 << 40},
+    {"stream": "text"}, {"dl_device": (2, 0)},
+     {"dl_device": (3, 0)}, {"dl_device": (13, 0)}, {"dl_device": (1, 1)}, {"dl_device": (99, 0)},
+     {"dl_device": (-1, 0)}],
     ids=str,
 )  # fmt: skip
-def test_an_unsupported_value_is_a_buffer_error_never_a_type_error(keywords: dict[str, Any]) -> None:
+def test_an_unsupported_value_is_a_buffer_error_never_a_type_error(
+    keywords: dict[str, Any],
+) -> None:
     for more in ({}, {"max_version": LATEST}, {"copy": True, "max_version": LATEST}):
         with pytest.raises(BufferError, match=next(iter(keywords))):
             gb.Field.zeros(3).__dlpack__(**keywords, **more)
@@ -172,25 +196,45 @@ def test_the_device_is_that_of_the_capsule(layout: str) -> None:
 
 
 def test_methods_are_on_the_type() -> None:
-    for name in ("__dlpack__", "__dlpack_device__", "__dlpack_c_exchange_api__", "__array_interface__", "__array__"):
+    for name in (
+        "__dlpack__",
+        "__dlpack_device__",
+        "__dlpack_c_exchange_api__",
+        "__array_interface__",
+        "__array__",
+    ):
         assert hasattr(gb.HostField, name)
-    assert not hasattr(gb.HostField, "__cuda_array_interface__") and not hasattr(gb.Field.zeros(3), "__cuda_array_interface__")
+    assert not hasattr(gb.HostField, "__cuda_array_interface__") and not hasattr(
+        gb.Field.zeros(3), "__cuda_array_interface__"
+    )
 
 
 def test_read_only_data_has_no_legacy_capsule() -> None:
     values = np.zeros((4, 5))
     values.flags.writeable = False
     f = gb.Field(values, "IJ", halo=(1, 1))
-    for view in (f, f[1:], f[:, 2], gb.Field(f), gb.Field(np.asarray(f)), gb.Field(memoryview(f)), gb.from_dlpack(f), f.domain,
-                 f.transpose("JI"), gb.Field(type("I", (), {"__array_interface__": f.__array_interface__})())):  # fmt: skip
+    for view in (f, f[1:], f[:, 2], gb.Field(f), gb.Field(np.asarray(f)), gb.Field(memoryview(f)),
+    gb.from_dlpack(f), f.domain,
+                 f.transpose("JI"),
+                 gb.Field(type("I", (),
+                 {"__array_interface__": f.__array_interface__})())):  # fmt: skip
         assert view.readonly
         for keywords in ({}, {"max_version": None}, {"max_version": (0, 8)}):
             with pytest.raises(BufferError, match=r"read-only.*max_version=\(1, 0\)"):
                 view.__dlpack__(**keywords)
         capsule = view.__dlpack__(max_version=LATEST)
-        assert Versioned.from_address(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned")).flags == READ_ONLY
-        assert not np.asarray(view).flags.writeable and memoryview(view).readonly and view.__array_interface__["data"][1]
-    assert '"dltensor"' in repr(f.__dlpack__(copy=True)), "a copy is writable, so the legacy struct can hold it"
+        assert (
+            Versioned.from_address(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned")).flags
+            == READ_ONLY
+        )
+        assert (
+            not np.asarray(view).flags.writeable
+            and memoryview(view).readonly
+            and view.__array_interface__["data"][1]
+        )
+    assert '"dltensor"' in repr(f.__dlpack__(copy=True)), (
+        "a copy is writable, so the legacy struct can hold it"
+    )
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
@@ -201,8 +245,16 @@ def test_size_zero(shape: tuple[int, ...]) -> None:
         t = tensor_of(capsule)
         assert t.data is None and tuple(t.shape[: t.ndim]) == shape and bool(t.strides)
     assert f.__array_interface__["data"][0] != 0 and memoryview(f).nbytes == 0
-    for back in (gb.from_dlpack(f), gb.Field(Hostile(data=None, shape=(0, 3))), gb.from_dlpack(np.zeros(shape))):
-        assert back.size == 0 and back.numpy().ctypes.data != 0 and gb.Field(np.asarray(back)).size == 0
+    for back in (
+        gb.from_dlpack(f),
+        gb.Field(Hostile(data=None, shape=(0, 3))),
+        gb.from_dlpack(np.zeros(shape)),
+    ):
+        assert (
+            back.size == 0
+            and back.numpy().ctypes.data != 0
+            and gb.Field(np.asarray(back)).size == 0
+        )
 
 
 def test_zero_dimensions() -> None:
@@ -210,10 +262,16 @@ def test_zero_dimensions() -> None:
     capsule = f.__dlpack__(max_version=LATEST)
     t = tensor_of(capsule)
     assert t.ndim == 0 and ctypes.c_double.from_address(t.data).value == 5.0
-    assert gb.from_dlpack(f)[()] == 5.0 and gb.Field(Hostile(ndim=0, shape=None, strides=None))[()] == 0.0
+    assert (
+        gb.from_dlpack(f)[()] == 5.0
+        and gb.Field(Hostile(ndim=0, shape=None, strides=None))[()] == 0.0
+    )
 
 
-@pytest.mark.parametrize("dtype", [">f8", ">i4", ">c8", "M8[s]", "m8[s]", "S3", "U2", "longdouble", "clongdouble", [("a", "f8")]])
+@pytest.mark.parametrize(
+    "dtype",
+    [">f8", ">i4", ">c8", "M8[s]", "m8[s]", "S3", "U2", "longdouble", "clongdouble", [("a", "f8")]],
+)
 def test_what_dlpack_has_no_type_for(dtype: Any) -> None:
     f = gb.Field.zeros(3, dtype)
     for keywords in ({}, {"max_version": LATEST}, {"copy": True}, {"copy": False}):
@@ -241,7 +299,9 @@ def test_a_copy_that_cannot_be_avoided_is_refused_with_copy_false() -> None:
 
 
 def test_numpy_gets_a_writable_array() -> None:
-    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # before, NumPy spoke legacy only, which it takes as read-only
+    if (
+        np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+    ):  # before, NumPy spoke legacy only, which it takes as read-only
         f = gb.Field.zeros((2, 3))
         assert np.from_dlpack(f).flags.writeable and np.from_dlpack(f, copy=False).flags.writeable
         assert np.from_dlpack(f, device="cpu", copy=True).flags.writeable

@@ -1,4 +1,6 @@
-"""The examples in the docstrings of modules and in docs/ run and say what they print; test_docstrings.py has those of C."""
+"""The examples in the docstrings of modules and in docs/ run and say what they print;
+test_docstrings.py has those of C.
+"""
 
 import doctest
 import importlib
@@ -10,7 +12,11 @@ from pages_of_docs import PAGES, name
 
 import gridbuf
 
-MODULES = [m.name for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.") if not m.name.endswith(("__main__", "_core"))]
+MODULES = [
+    m.name
+    for m in pkgutil.walk_packages(gridbuf.__path__, "gridbuf.")
+    if not m.name.endswith(("__main__", "_core"))
+]
 
 
 # docs/exchange.md has a test of its own, which skips the recipes of what is not installed.

@@ -1,4 +1,6 @@
-"""Every command of README.md, its neighbours and docs/: what a reader pastes runs, or at least parses and names what is there."""
+"""Every command of README.md, its neighbours and docs/: what a reader pastes runs, or at least
+parses and names what is there.
+"""
 
 import argparse
 import importlib.util
@@ -25,7 +27,10 @@ STARTS = r"(?:python|pip|make|mpirun|srun|go|gridbuf)(?= |$)|(?:\.\./|\./)?[\w.]
 COMMAND = re.compile(rf"(?:\(?cd \S+ && |[A-Z_]+=\S+ )*(?:{STARTS})")
 # Blocks that are a program's files and what it prints, and the test that runs them.
 OUTPUT = {"docs/go.md": "test_go_module.py"}
-PROGRAM = "import numpy as np\na = np.ones((40, 40))\nfor _ in range(3):\n    a = a + 1.0\nprint(a.sum())\n"
+PROGRAM = (
+    "import numpy as np\na = np.ones((40, 40))\nfor _ in range(3):\n    a = a +"
+    " 1.0\nprint(a.sum())\n"
+)
 READERS = ("model.py", "crash.py", "setup.py", "core.py", "program.py")  # files that the reader has
 MINUTES = ("doctor --consumers", "demo")
 
@@ -56,15 +61,24 @@ def commands() -> Iterator[Command]:
 
 
 COMMANDS = list(commands())
-OURS = [each for each in COMMANDS if re.search(r"python (-W \w+ )?-m gridbuf (?!.*\.\.\.)", each.text)]
-# What starts a program of the reader's, in a sentence too; the others are parsed, and run where they take no minutes.
-RUN = [each for each in OURS if not any(word in each.text for word in MINUTES) and (each.line or "pytest" not in each.text)]
+OURS = [
+    each for each in COMMANDS if re.search(r"python (-W \w+ )?-m gridbuf (?!.*\.\.\.)", each.text)
+]
+# What starts a program of the reader's, in a sentence too; the others are parsed, and run where
+# they take no minutes.
+RUN = [
+    each
+    for each in OURS
+    if not any(word in each.text for word in MINUTES) and (each.line or "pytest" not in each.text)
+]
 PIP = [each for each in COMMANDS if "pip install" in each.text]
 
 
 def simple(text: str) -> Iterator[list[str]]:
     """The words of each command of a line, without comment and settings."""
-    read = shlex.shlex(re.sub(r"\$\([^)]*\)", "SUBSTITUTED", text), posix=True, punctuation_chars="();&|")
+    read = shlex.shlex(
+        re.sub(r"\$\([^)]*\)", "SUBSTITUTED", text), posix=True, punctuation_chars="();&|"
+    )
     read.whitespace_split = True
     words: list[str] = []
     for word in [*read, "&&"]:
@@ -76,9 +90,13 @@ def simple(text: str) -> Iterator[list[str]]:
             words.append(word)
 
 
-@pytest.mark.parametrize("command", [each for each in COMMANDS if each.line], ids=lambda each: each.id)
+@pytest.mark.parametrize(
+    "command", [each for each in COMMANDS if each.line], ids=lambda each: each.id
+)
 def test_a_line_of_a_block_is_a_command(command: Command) -> None:
-    assert COMMAND.match(command.text), f"{name(command.page)}: no test knows what {command.text!r} is"
+    assert COMMAND.match(command.text), (
+        f"{name(command.page)}: no test knows what {command.text!r} is"
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda each: each.id)
@@ -102,7 +120,11 @@ def test_a_command_parses_and_names_what_is_there(command: Command) -> None:
         elif first == "go":
             assert words[0] in ("build", "doc", "run", "test", "vet", "work")
             for word in words[1:]:
-                assert not word.startswith("./") or word in ("./gridbuf", "./ocean", "./...") or (ROOT / word).is_dir(), word
+                assert (
+                    not word.startswith("./")
+                    or word in ("./gridbuf", "./ocean", "./...")
+                    or (ROOT / word).is_dir()
+                ), word
         elif first not in ("mpirun", "srun"):
             assert os.access(folder / first, os.X_OK), f"{first} is no program of this checkout"
 
@@ -112,9 +134,13 @@ def check_make(words: list[str]) -> None:
     for word in words:
         variable, equals, _ = word.partition("=")
         if equals:
-            assert re.search(rf"\$\([^)]*\b{variable}\b|^{variable}\b", makefile, re.MULTILINE), f"the Makefile has no {variable}"
+            assert re.search(rf"\$\([^)]*\b{variable}\b|^{variable}\b", makefile, re.MULTILINE), (
+                f"the Makefile has no {variable}"
+            )
         elif word != "...":
-            assert re.search(rf"^{re.escape(word)}:", makefile, re.MULTILINE), f"the Makefile has no target {word}"
+            assert re.search(rf"^{re.escape(word)}:", makefile, re.MULTILINE), (
+                f"the Makefile has no target {word}"
+            )
 
 
 def check_python(words: list[str], folder: Path) -> None:
@@ -128,7 +154,9 @@ def check_python(words: list[str], folder: Path) -> None:
     elif words[1] == "gridbuf":
         check_gridbuf(words[2:])
     else:
-        assert importlib.util.find_spec(words[1].partition(".")[0]), f"there is no module {words[1]}"
+        assert importlib.util.find_spec(words[1].partition(".")[0]), (
+            f"there is no module {words[1]}"
+        )
 
 
 def check_gridbuf(words: list[str]) -> None:
@@ -156,7 +184,9 @@ def test_a_command_of_ours_runs(command: Command, tmp_path: Path) -> None:
     if re.fullmatch(r".*-m gridbuf (plan|distributed|run|watch)", text):
         text += " --help"
     text = text.replace("--backend gtmc", "--backend gt:cpu_ifirst")  # the reader's own
-    done = subprocess.run(["bash", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        ["bash", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -174,13 +204,20 @@ def test_the_examples_of_the_command_line_itself() -> None:
 
 
 def extras() -> set[str]:
-    text = (ROOT / "pyproject.toml").read_text().partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    text = (
+        (ROOT / "pyproject.toml")
+        .read_text()
+        .partition("[project.optional-dependencies]")[2]
+        .partition("\n[")[0]
+    )
     return set(re.findall(r"^([\w-]+) = ", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("command", PIP, ids=lambda each: each.id)
 def test_pip_installs_what_there_is(command: Command) -> None:
-    """The checkout, a wheel of `make wheels`, or packages of others by name; an extra is one that pyproject.toml has."""
+    """The checkout, a wheel of `make wheels`, or packages of others by name; an extra is one that
+    pyproject.toml has.
+    """
     (words,) = [words[2:] for words in simple(command.text) if words[0] == "pip"]
     for word in words:
         if word == "-e" or word.startswith("wheelhouse/"):
@@ -195,18 +232,30 @@ def test_pip_installs_what_there_is(command: Command) -> None:
 def test_extras_that_messages_name() -> None:
     """`pip install 'gridbuf[demo]'` in errors and docstrings."""
     texts = [path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")]
-    named = {extra for text in texts for found in re.findall(r"gridbuf\[([a-z,-]+)\]", text) for extra in found.split(",")}
+    named = {
+        extra
+        for text in texts
+        for found in re.findall(r"gridbuf\[([a-z,-]+)\]", text)
+        for extra in found.split(",")
+    }
     assert named and named <= extras()
 
 
 def wheelhouse(folder: Path) -> None:
-    """What `make wheels` leaves: wheels of both machines that pip can read, symbols, and the source."""
+    """What `make wheels` leaves: wheels of both machines that pip can read, symbols, and the
+    source.
+    """
     (folder / "wheelhouse").mkdir()
     for machine in MACHINES:
         stem, info = f"gridbuf-9.8.7-cp311-abi3-{tag(machine)}", "gridbuf-9.8.7.dist-info"
         with zipfile.ZipFile(folder / "wheelhouse" / f"{stem}.whl", "w") as wheel:
-            wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: gridbuf\nVersion: 9.8.7\n")
-            wheel.writestr(f"{info}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-{tag(machine)}\n")
+            wheel.writestr(
+                f"{info}/METADATA", "Metadata-Version: 2.1\nName: gridbuf\nVersion: 9.8.7\n"
+            )
+            wheel.writestr(
+                f"{info}/WHEEL",
+                f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-{tag(machine)}\n",
+            )
             wheel.writestr(f"{info}/RECORD", "")
         (folder / "wheelhouse" / f"gridbuf-9.8.7-{tag(machine)}.debug").touch()
         # A Python without a GIL has a wheel of its own.
@@ -219,24 +268,43 @@ WHEELS = [each for each in PIP if "wheelhouse" in each.text]
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("command", WHEELS, ids=lambda each: each.id)
-def test_a_shell_finds_the_wheel_of_the_machine(command: Command, machine: str, tmp_path: Path) -> None:
-    """The line as it stands, with a `pip` that says what it is given and a `uname` of each machine."""
+def test_a_shell_finds_the_wheel_of_the_machine(
+    command: Command, machine: str, tmp_path: Path
+) -> None:
+    """The line as it stands, with a `pip` that says what it is given and a `uname` of each
+    machine.
+    """
     wheelhouse(tmp_path)
     said = f"pip() {{ printf '%s\\n' \"$@\"; }}; uname() {{ echo {machine}; }}; {command.text}"
-    done = subprocess.run(["bash", "-c", said], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["install", f"wheelhouse/gridbuf-9.8.7-cp311-abi3-{tag(machine)}.whl"]
+    done = subprocess.run(
+        ["bash", "-c", said], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [
+        "install",
+        f"wheelhouse/gridbuf-9.8.7-cp311-abi3-{tag(machine)}.whl",
+    ]
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="no pip")
 @pytest.mark.parametrize("command", WHEELS, ids=lambda each: each.id)
 def test_pip_takes_that_wheel(command: Command, tmp_path: Path) -> None:
     wheelhouse(tmp_path)
-    pip = f'pip() {{ {sys.executable} -m pip "$@" --dry-run --no-deps --no-index --disable-pip-version-check; }}'
+    pip = (
+        f'pip() {{ {sys.executable} -m pip "$@" --dry-run --no-deps --no-index'
+        " --disable-pip-version-check; }"
+    )
     env = {**os.environ, "PYTHONPATH": ""}
     done = subprocess.run(
-        ["bash", "-c", f"{pip}; {command.text}"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
+        ["bash", "-c", f"{pip}; {command.text}"],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
-    assert done.returncode == 0 and "Would install gridbuf-9.8.7" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "Would install gridbuf-9.8.7" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_the_wheel_s_line_is_in_both_places() -> None:
@@ -250,16 +318,32 @@ def test_an_extra_is_found_in_what_is_installed() -> None:
         version("gridbuf")
     except PackageNotFoundError:
         pytest.skip("gridbuf is not installed here")
-    words = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--no-index", "gridbuf[watch]"]
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--no-deps",
+        "--no-index",
+        "gridbuf[watch]",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "Requirement already satisfied" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "Requirement already satisfied" in done.stdout, (
+        done.stdout + done.stderr
+    )
 
 
 def test_these_tests_can_fail(tmp_path: Path) -> None:
     """The line that README had until 0.2 finds no wheel."""
     wheelhouse(tmp_path)
     line = "printf '%s' wheelhouse/gridbuf-*-$(uname -m).whl"
-    assert subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True).stdout.count("*") == 1
+    assert (
+        subprocess.run(
+            ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True
+        ).stdout.count("*")
+        == 1
+    )
     for words in (["nothing"], ["SPEED=3"]):
         with pytest.raises(AssertionError):
             check_make(words)

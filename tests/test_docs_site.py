@@ -11,7 +11,13 @@ import pytest
 from pages_of_docs import PAGES, ROOT, blocks, name
 
 CONF = (ROOT / "docs" / "conf.py").read_text()
-PROGRAMS = dict(re.findall(r'^    "([\w/]+)": (.*),$', CONF.partition("\nPROGRAMS = {")[2].partition("\n}")[0], re.MULTILINE))
+PROGRAMS = dict(
+    re.findall(
+        r'^    "([\w/]+)": (.*),$',
+        CONF.partition("\nPROGRAMS = {")[2].partition("\n}")[0],
+        re.MULTILINE,
+    )
+)
 
 
 def called(page: Path) -> str | None:
@@ -40,7 +46,17 @@ def test_the_site_without_gfortran(tmp_path: Path) -> None:
     (docs / "index.md").write_text("# gridbuf\n\n```{toctree}\ntutorials/fortran\n```\n")
     programs = tmp_path / "bin"
     programs.mkdir()  # with none of a compiler's names
-    words = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(docs), str(tmp_path / "site")]
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "-q",
+        "-b",
+        "html",
+        str(docs),
+        str(tmp_path / "site"),
+    ]
     env = {**os.environ, "PATH": str(programs), "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr
@@ -49,9 +65,13 @@ def test_the_site_without_gfortran(tmp_path: Path) -> None:
     assert "without gfortran" in built and "CellExecutionError" not in built
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "perf_counter" in page.read_text()], ids=name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "perf_counter" in page.read_text()], ids=name
+)
 def test_a_page_claims_no_ratio_that_its_build_measures(page: Path) -> None:
-    """The machine that builds the site is busy with it: a cell shows what was measured, the claim beside it is a recorded figure."""
+    """The machine that builds the site is busy with it: a cell shows what was measured, the claim
+    beside it is a recorded figure.
+    """
     cells = "".join(block.text for block in blocks(page) if block.kind.startswith("{code-cell}"))
     assert not re.search(r"times as fast|faster|slower", cells)
     assert "{include} ../tables/" in page.read_text()

@@ -1,4 +1,6 @@
-"""Every public function says what it takes, gives and raises, in NumPy's style, and shows a call that runs."""
+"""Every public function says what it takes, gives and raises, in NumPy's style, and shows a call
+that runs.
+"""
 
 import ast
 import doctest
@@ -19,7 +21,18 @@ import gridbuf
 from gridbuf.docstrings import as_in
 
 PACKAGES = [name.removeprefix("gridbuf").lstrip(".") for name in REFERENCE]
-SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
+SECTIONS = (
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Warns",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+)
 STUBS = ast.parse((Path(gridbuf.__file__).parent / "_core.pyi").read_text())
 
 
@@ -32,22 +45,36 @@ class Documented(NamedTuple):
 
 
 def members(name: str, cls: type) -> Iterator[Documented]:
-    """The public methods that this project wrote; those that another library asks of its subclasses are described there."""
+    """The public methods that this project wrote; those that another library asks of its subclasses
+    are described there.
+    """
     ours = [base for base in cls.__mro__ if base.__module__.startswith("gridbuf")]
     theirs = {key for base in cls.__mro__ if base not in ours for key in vars(base)}
     for each in sorted({key for base in ours for key in vars(base)} - theirs):
         found = inspect.getattr_static(cls, each)
         plain = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-        if plain.__doc__ is None and any(getattr(base.__dict__.get(each), "__doc__", None) for base in ours):
+        if plain.__doc__ is None and any(
+            getattr(base.__dict__.get(each), "__doc__", None) for base in ours
+        ):
             continue  # it does what its base says
-        if isinstance(plain, cached_property):  # data, as a property is: its class's Attributes say what it holds
+        if isinstance(
+            plain, cached_property
+        ):  # data, as a property is: its class's Attributes say what it holds
             continue
-        if not each.startswith("_") and (inspect.isroutine(plain) or inspect.ismethoddescriptor(plain)):
-            yield Documented(f"{name}.{each}", plain, not isinstance(found, staticmethod) and not inspect.isbuiltin(found))
+        if not each.startswith("_") and (
+            inspect.isroutine(plain) or inspect.ismethoddescriptor(plain)
+        ):
+            yield Documented(
+                f"{name}.{each}",
+                plain,
+                not isinstance(found, staticmethod) and not inspect.isbuiltin(found),
+            )
 
 
 def undescribed(cls: type) -> list[str]:
-    """The data of a class that neither its sections nor a docstring of their own, or of a base's, describes."""
+    """The data of a class that neither its sections nor a docstring of their own, or of a base's,
+    describes.
+    """
     ours = [base for base in cls.__mro__ if base.__module__.startswith("gridbuf")]
     theirs = {key for base in cls.__mro__ if base not in ours for key in vars(base)}
     found = sections(documented(cls))
@@ -62,12 +89,16 @@ def undescribed(cls: type) -> list[str]:
 
 
 def public(package: str) -> list[Documented]:
-    """The functions, classes and methods of a package's `__all__`, each object once, under its base's name."""
+    """The functions, classes and methods of a package's `__all__`, each object once, under its
+    base's name.
+    """
     module = importlib.import_module(f"gridbuf.{package}".rstrip("."))
     found = [(f"{package}.{each}".lstrip("."), getattr(module, each)) for each in module.__all__]
     if not package:  # what copy_async returns is made by nobody else, and has no name here
         found.append(("Copy", inspect.get_annotations(gridbuf.copy_async)["return"]))
-    types = sorted((pair for pair in found if isinstance(pair[1], type)), key=lambda pair: len(pair[1].__mro__))
+    types = sorted(
+        (pair for pair in found if isinstance(pair[1], type)), key=lambda pair: len(pair[1].__mro__)
+    )
     each = [Documented(name, obj, False) for name, obj in found if not inspect.ismodule(obj)]
     each += [member for name, obj in types for member in members(name, obj)]
     return list({id(one.obj): one for one in reversed(each)}.values())[::-1]
@@ -95,7 +126,9 @@ def taken(each: Documented) -> list[str]:
     try:
         names = list(inspect.signature(each.obj).parameters)
     except ValueError as error:
-        raise AssertionError(f"{each.name}: the first line of its docstring in C is not its signature") from error
+        raise AssertionError(
+            f"{each.name}: the first line of its docstring in C is not its signature"
+        ) from error
     return names[1:] if each.bound or names[:1] in (["self"], ["$self"]) else names
 
 
@@ -103,7 +136,14 @@ def stub(qualname: str) -> ast.FunctionDef | None:
     """What _core.pyi says of a function of C."""
     scope: Any = STUBS
     for part in qualname.split("."):
-        scope = next((n for n in scope.body if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == part), None)
+        scope = next(
+            (
+                n
+                for n in scope.body
+                if isinstance(n, ast.ClassDef | ast.FunctionDef) and n.name == part
+            ),
+            None,
+        )
         if scope is None:
             return None
     return scope if isinstance(scope, ast.FunctionDef) else None
@@ -115,7 +155,9 @@ def gives(each: Documented) -> bool:
     if "return" in annotations:
         return annotations["return"] not in (None, NoReturn, "None", "NoReturn")
     found = stub(each.obj.__qualname__)
-    assert found is not None and found.returns is not None, f"{each.name}: no annotation says what it returns"
+    assert found is not None and found.returns is not None, (
+        f"{each.name}: no annotation says what it returns"
+    )
     return ast.unparse(found.returns) != "None"
 
 
@@ -132,23 +174,32 @@ def faults(each: Documented) -> Iterator[str]:
     """What is missing or wrong in a docstring."""
     text = documented(each.obj)
     found = sections(text)
-    first, _, after = found[""].partition("\n")
-    if not first.endswith(".") or after.partition("\n")[0].strip():
-        yield "the first line is not one sentence that ends in a stop"
-    if list(found)[1:] != [title for title in SECTIONS if title in found] or text.count("\n---") != len(found) - 1:
+    first = found[""].partition("\n\n")[0]
+    if not first.endswith(".") or len(first.splitlines()) > 2:
+        yield "the summary is not one sentence of at most two lines that ends in a stop"
+    if (
+        list(found)[1:] != [title for title in SECTIONS if title in found]
+        or text.count("\n---") != len(found) - 1
+    ):
         yield f"sections are not NumPy's, each once and in its order: {list(found)[1:]}"
     if isinstance(each.obj, type):
         if "Parameters" in found and named(found["Parameters"]) != taken(each):
             yield f"Parameters are {named(found['Parameters'])}, the signature has {taken(each)}"
         code = getattr(each.obj.__init__, "__code__", None)
-        known = {*dir(each.obj), *getattr(each.obj, "__annotations__", {}), *(code.co_names if code else ())}
+        known = {
+            *dir(each.obj),
+            *getattr(each.obj, "__annotations__", {}),
+            *(code.co_names if code else ()),
+        }
         if unknown := set(named(found.get("Attributes", ""))) - known:
             yield f"Attributes has {', '.join(sorted(unknown))}, which it has not"
         if data := undescribed(each.obj):
             yield f"nothing says what {', '.join(data)} is"
         return
     if named(found.get("Parameters", "")) != taken(each):
-        yield f"Parameters are {named(found.get('Parameters', ''))}, the signature has {taken(each)}"
+        yield (
+            f"Parameters are {named(found.get('Parameters', ''))}, the signature has {taken(each)}"
+        )
     if gives(each) != ("Returns" in found or "Yields" in found):
         yield "no Returns" if gives(each) else "Returns, and it returns nothing"
     if raises(each.obj) and "Raises" not in found:
@@ -174,7 +225,9 @@ def test_everything_public_is_described(package: str) -> None:
 
 
 def in_its_module(obj: Any) -> bool:
-    """Whether a function lies where its name says: test_docs.py, which reads modules, runs its example there."""
+    """Whether a function lies where its name says: test_docs.py, which reads modules, runs its
+    example there.
+    """
     found: Any = sys.modules[obj.__module__] if getattr(obj, "__module__", None) else None
     for part in obj.__qualname__.split("."):
         found = getattr(found, part, None)
@@ -184,7 +237,11 @@ def in_its_module(obj: Any) -> bool:
 @pytest.mark.parametrize("package", ["", "gufunc", "memory", "storage"])
 def test_examples_run_that_no_module_shows(package: str) -> None:
     """Those of C, and of methods that are made."""
-    others = [each for each in public(package) if ">>> " in documented(each.obj) and not in_its_module(each.obj)]
+    others = [
+        each
+        for each in public(package)
+        if ">>> " in documented(each.obj) and not in_its_module(each.obj)
+    ]
     assert others
     for each in others:
         test = doctest.DocTestParser().get_doctest(documented(each.obj), {}, each.name, None, None)
@@ -201,8 +258,10 @@ def wrong(first: str, *lines: str) -> list[str]:
     return list(faults(Documented("function", function, False)))
 
 
-RIGHT = ["Parameters", "----------", "a : int", "    A number.", "", "Returns", "-------", "int", "", "Raises", "------",
-         "ValueError", "    When a is negative.", "", "Examples", "--------", ">>> 1", "1"]  # fmt: skip
+RIGHT = ["Parameters", "----------", "a : int", "    A number.", "", "Returns", "-------", "int",
+"", "Raises", "------",
+         "ValueError", "    When a is negative.", "", "Examples", "--------", ">>> 1",
+         "1"]  # fmt: skip
 
 
 def test_the_check_sees_what_it_looks_for() -> None:
@@ -222,9 +281,13 @@ def test_the_check_sees_what_it_looks_for() -> None:
     Data.__module__ = "gridbuf"
     assert undescribed(Data) == ["by_nothing"]
     assert wrong("As it is.", "", *RIGHT) == []
-    assert wrong("No stop", "", *RIGHT) == ["the first line is not one sentence that ends in a stop"]
+    assert wrong("No stop", "", *RIGHT) == [
+        "the summary is not one sentence of at most two lines that ends in a stop"
+    ]
     assert len(wrong("")) == 5
-    assert "signature has ['a']" in "".join(wrong("Others.", "", *(line.replace("a : int", "b : int") for line in RIGHT)))
+    assert "signature has ['a']" in "".join(
+        wrong("Others.", "", *(line.replace("a : int", "b : int") for line in RIGHT))
+    )
     assert wrong("No Raises.", "", *RIGHT[:9], *RIGHT[14:]) == ["no Raises"]
     assert wrong("No Returns.", "", *RIGHT[:5], *RIGHT[9:]) == ["no Returns"]
     assert wrong("No example.", "", *RIGHT[:14]) == ["no example"]
@@ -276,7 +339,12 @@ def test_what_functions_have_in_common_is_said_once_and_read_in_all() -> None:
 
     found = sections(documented(function))
     assert list(found) == ["", "Parameters", "Returns", "Raises", "Notes", "Examples"]
-    assert named(found["Parameters"]) == ["d", "a", "b", "c"]  # what is described together stays together
+    assert named(found["Parameters"]) == [
+        "d",
+        "a",
+        "b",
+        "c",
+    ]  # what is described together stays together
     assert found["Notes"].strip() == "For both."
     assert found["Raises"].split() == ["ValueError", "Its", "own,", "too."]
 

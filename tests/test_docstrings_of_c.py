@@ -1,4 +1,6 @@
-"""The docstrings of what Python calls in C are made of the stub's: signatures, and what one has in common with another."""
+"""The docstrings of what Python calls in C are made of the stub's: signatures, and what one has in
+common with another.
+"""
 
 import runpy
 from typing import Any
@@ -50,16 +52,21 @@ def made(stub: str) -> dict[str, str]:
     found: dict[str, Any] = {}
     for macro in header.replace(" \\\n", "\n").split("#define GB_PY_DOC_")[1:]:
         name, *literals = macro.rstrip().split("\n")
-        found[name] = "".join(eval(literal) for literal in literals)  # C's escapes here are Python's
+        found[name] = "".join(
+            eval(literal) for literal in literals
+        )  # C's escapes here are Python's
     return found
 
 
 def test_signatures_and_what_is_in_common() -> None:
     docs = made(STUB)
-    assert docs["empty"].startswith("empty(shape, dtype='float64', *, backend='C', halo=None)\n--\n\nNew.\n\nParameters\n")
-    assert docs["full"] == (
-        'full(shape, value, /, *, copy=False)\n--\n\nOf "one" value.\n\nParameters\n----------\nshape : int\n    How many.\n'
-        "value\n    Which.\n\nReturns\n-------\narray"
+    assert docs["empty"].startswith(
+        "empty(shape, dtype='float64', *, backend='C', halo=None)\n--\n\nNew.\n\nParameters\n"
+    )
+    assert (
+        docs["full"] == 'full(shape, value, /, *, copy=False)\n--\n\nOf "one"'
+        " value.\n\nParameters\n----------\nshape : int\n    How many.\nvalue\n   "
+        " Which.\n\nReturns\n-------\narray"
     )
     assert docs["Field_transpose"] == "transpose($self, /, *dims)\n--\n\nTurned."
     assert set(docs) == {"empty", "full", "Field_transpose"}

@@ -1,4 +1,6 @@
-"""What the doctor says of MPI: of libraries played by a module of Python, healthy ones and others, and of the one that is there."""
+"""What the doctor says of MPI: of libraries played by a module of Python, healthy ones and others,
+and of the one that is there.
+"""
 
 import os
 import subprocess
@@ -34,12 +36,16 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     (package / "__init__.py").write_text("def rc(**keywords): pass\n")
     (package / "MPI.py").write_text(text)
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: mpi4py\nVersion: 9.8\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    )
     monkeypatch.setattr(doctor_mpi, "version", lambda name: "9.8")
 
 
 @pytest.mark.skipif(not sharing.machine(), reason="no memory to share here")
-def test_a_healthy_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_healthy_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     play(tmp_path, monkeypatch, PLAYED.format(tag=2**20, init="pass", level=1))
     found = dict(doctor_mpi.entries())
     assert found.pop("mpirun")
@@ -56,14 +62,19 @@ def test_a_healthy_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capf
 
 def test_where_no_memory_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "machine", str)
-    assert doctor_mpi._sharing() == "messages are sent: there is no memory that both ranks could have (memfd, /proc)"
+    assert (
+        doctor_mpi._sharing()
+        == "messages are sent: there is no memory that both ranks could have (memfd, /proc)"
+    )
     monkeypatch.setenv(sharing.VARIABLE, "0")
     assert doctor_mpi._sharing() == "messages are sent: GRIDBUF_SHARED_MESSAGES=0"
     monkeypatch.setenv(sharing.VARIABLE, "no")
     assert "neither '0' nor '1'" in doctor_mpi._sharing()
 
 
-def test_a_library_without_a_bound_for_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_without_a_bound_for_tags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     play(tmp_path, monkeypatch, PLAYED.format(tag=None, init="pass", level=3))
     found = dict(doctor_mpi.entries())
     assert found["largest tag"] == "not said"
@@ -88,7 +99,9 @@ HANGS = "open({began!r}, 'w').close(); {more}time.sleep(600)"
     [
         (HANGS, "it did not start within 0.1 s"),
         (
-            HANGS.replace("{more}", "__import__('subprocess').Popen(['sleep', '5'], start_new_session=True); "),
+            HANGS.replace(
+                "{more}", "__import__('subprocess').Popen(['sleep', '5'], start_new_session=True); "
+            ),
             "it did not start within 0.1 s",
         ),
         ("sys.stderr.write('no network\\n'); os._exit(7)", "it ended with status 7: no network"),
@@ -97,7 +110,11 @@ HANGS = "open({began!r}, 'w').close(); {more}time.sleep(600)"
     ],
 )
 def test_a_library_that_does_not_start(
-    init: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    init: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     Patient.began = tmp_path / "began"
     if hangs := "sleep" in init:
@@ -105,7 +122,9 @@ def test_a_library_that_does_not_start(
     play(
         tmp_path,
         monkeypatch,
-        PLAYED.format(tag=1, init=init.format(began=str(Patient.began), more="") if hangs else init, level=3),
+        PLAYED.format(
+            tag=1, init=init.format(began=str(Patient.began), more="") if hangs else init, level=3
+        ),
     )
     found = dict(doctor_mpi.entries(seconds=0.1 if hangs else 300))
     assert found["cannot be used"] == says
@@ -114,9 +133,15 @@ def test_a_library_that_does_not_start(
 
 
 def test_mpi4py_that_finds_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play(tmp_path, monkeypatch, "raise RuntimeError('cannot load MPI library\\nlibmpi.so.40: no such file')\n")
+    play(
+        tmp_path,
+        monkeypatch,
+        "raise RuntimeError('cannot load MPI library\\nlibmpi.so.40: no such file')\n",
+    )
     assert dict(doctor_mpi.entries()) == {
-        "mpi4py": "9.8, which finds no MPI library: cannot load MPI library libmpi.so.40: no such file"
+        "mpi4py": (
+            "9.8, which finds no MPI library: cannot load MPI library libmpi.so.40: no such file"
+        )
     }
 
 
@@ -138,6 +163,8 @@ def test_the_library_of_this_machine() -> None:
     found = dict(doctor_mpi.entries())
     if "library" not in found:
         pytest.skip(found["mpi4py"])
-    assert "cannot be used" not in found and found["thread level"].split(";")[0] in doctor_mpi.LEVELS
+    assert (
+        "cannot be used" not in found and found["thread level"].split(";")[0] in doctor_mpi.LEVELS
+    )
     assert found["GPU memory"].startswith("it ")
     assert int(found["largest tag"].split()[0].replace(",", "")) >= 32767

@@ -1,4 +1,6 @@
-"""doctor's warnings: each is provoked, by a limit on the process or by a /proc and /sys of the test's own."""
+"""doctor's warnings: each is provoked, by a limit on the process or by a /proc and /sys of the
+test's own.
+"""
 
 import subprocess
 import sys
@@ -25,7 +27,11 @@ def told(root: Path) -> dict[str, str]:
 
 
 def test_a_machine_without_limits_is_not_warned_of(tmp_path: Path) -> None:
-    files = {"proc__sys__vm__overcommit_memory": "0\n", "proc__sys__vm__max_map_count": "65530\n", "proc__self__maps": "a\nb\n"}
+    files = {
+        "proc__sys__vm__overcommit_memory": "0\n",
+        "proc__sys__vm__max_map_count": "65530\n",
+        "proc__self__maps": "a\nb\n",
+    }
     assert told(lay(tmp_path, **files, proc__self__cgroup="0::/\n")) == {}
     assert told(tmp_path / "none") == {}
     assert dict(doctor.sections())["warnings"]
@@ -34,12 +40,19 @@ def test_a_machine_without_limits_is_not_warned_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["ulimit -v 8000000", "prlimit --as=8192000000 --pid $$"])
 def test_a_limit_on_address_space(command: str) -> None:
     code = "from gridbuf import doctor; print(dict(doctor.warnings())['address space'])"
-    done = subprocess.run(["sh", "-c", f'{command} && exec "$0" -c "$1"', sys.executable, code], capture_output=True, text=True)
+    done = subprocess.run(
+        ["sh", "-c", f'{command} && exec "$0" -c "$1"', sys.executable, code],
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.startswith("limited to 7.6 GiB (ulimit -v)"), done.stdout + done.stderr
 
 
 def test_overcommit(tmp_path: Path) -> None:
-    assert "vm.overcommit_memory = 2" in told(lay(tmp_path, proc__sys__vm__overcommit_memory="2\n"))["overcommit"]
+    assert (
+        "vm.overcommit_memory = 2"
+        in told(lay(tmp_path, proc__sys__vm__overcommit_memory="2\n"))["overcommit"]
+    )
 
 
 def test_mappings(tmp_path: Path) -> None:
@@ -73,14 +86,19 @@ def test_more_threads_than_the_control_group_has_processors(tmp_path: Path) -> N
         ("0::/a\n", {"a/cpu.max": ""}, 0),
         (
             "4:cpu,cpuacct:/a\n3:memory:/a\n",
-            {"cpu,cpuacct/a/cpu.cfs_quota_us": "300000", "cpu,cpuacct/a/cpu.cfs_period_us": "100000"},
+            {
+                "cpu,cpuacct/a/cpu.cfs_quota_us": "300000",
+                "cpu,cpuacct/a/cpu.cfs_period_us": "100000",
+            },
             3,
         ),
         ("4:cpu:/a\n", {"cpu/a/cpu.cfs_quota_us": "-1", "cpu/a/cpu.cfs_period_us": "100000"}, 0),
         ("4:cpuset:/a\n", {"cpuset/a/cpu.max": "100000 100000"}, 0),
     ],
 )
-def test_what_control_groups_allow(tmp_path: Path, lines: str, files: dict[str, str], quota: float) -> None:
+def test_what_control_groups_allow(
+    tmp_path: Path, lines: str, files: dict[str, str], quota: float
+) -> None:
     lay(tmp_path, proc__self__cgroup=lines)
     for name, text in files.items():
         path = tmp_path / "sys/fs/cgroup" / name

@@ -11,13 +11,19 @@ from gridbuf.consumers import DTYPES
 
 REALS, COMPLEXES, OTHERS = (
     re.findall(r"X\(with, (\w+), \w+, '(.)'", part)
-    for part in re.split(r"#define GB_EACH_(?:COMPLEX|TYPE)", (ROOT / "alloc/elements.h").read_text())
+    for part in re.split(
+        r"#define GB_EACH_(?:COMPLEX|TYPE)", (ROOT / "alloc/elements.h").read_text()
+    )
 )
 NUMBERS = REALS + COMPLEXES
 
 
 def lacks(page: str, wanted: list[tuple[str, str]]) -> None:
-    missing = [name for name, _ in wanted if f"C.GB_{name}\n" not in (ROOT / page).read_text().replace(" //", "\n")]
+    missing = [
+        name
+        for name, _ in wanted
+        if f"C.GB_{name}\n" not in (ROOT / page).read_text().replace(" //", "\n")
+    ]
     assert not missing, f"{page} lacks constants for {missing} of alloc/elements.h"
 
 
@@ -28,5 +34,9 @@ def test_go_has_a_constant_for_each() -> None:
 def test_each_of_numpys_is_tried() -> None:
     ours = {np.dtype(char) for _, char in NUMBERS if char != " "}
     assert {*TYPE_CHARS[1:]} == {char for _, char in NUMBERS + OTHERS}
-    assert ours == {np.dtype(char) for char in test_copyto.NUMBERS}, "NUMBERS of tests/test_copyto.py"
-    assert ours <= {np.dtype(name) for name in DTYPES if name != "bfloat16"}, "DTYPES of gridbuf/consumers/cell.py"
+    assert ours == {np.dtype(char) for char in test_copyto.NUMBERS}, (
+        "NUMBERS of tests/test_copyto.py"
+    )
+    assert ours <= {np.dtype(name) for name in DTYPES if name != "bfloat16"}, (
+        "DTYPES of gridbuf/consumers/cell.py"
+    )

@@ -55,17 +55,26 @@ class Nothing:
 
 F, S = gb.Field.from_array(A, dims="IJ"), gb.storage.storage(A, axes="IJ")
 OF_NUMPYS: dict[str, list[Any]] = {
-    "dtype": ["no dtype", 1.5, Nothing()], "out": ["x", [1.0], 1.5, np.float64(1), Nothing(), np.array(Nothing(), object), np.zeros(3, object)],
-    "where": ["x", Nothing()], "initial": ["x", Nothing()], "decimals": ["x", 1.5], "min": ["x", Nothing()], "max": ["x", Nothing()],
-    "offset": ["x", 1.5], "kth": ["x", 1.5], "indices": ["x", Nothing()], "repeats": ["x", Nothing()], "ddof": ["x", Nothing()],
+    "dtype": ["no dtype", 1.5, Nothing()],
+    "out": ["x", [1.0], 1.5, np.float64(1), Nothing(), np.array(Nothing(), object),
+    np.zeros(3, object)],
+    "where": ["x", Nothing()], "initial": ["x", Nothing()], "decimals": ["x", 1.5],
+    "min": ["x", Nothing()], "max": ["x", Nothing()],
+    "offset": ["x", 1.5], "kth": ["x", 1.5], "indices": ["x", Nothing()],
+    "repeats": ["x", Nothing()], "ddof": ["x", Nothing()],
 }  # fmt: skip
 METHODS = [
     (of, method, name, value)
     for of, methods in (
-        (F, {"sum": "dtype out where initial", "all": "out where", "max": "out initial where", "std": "dtype out ddof where", "argmax": "out",
+        (F,
+        {"sum": "dtype out where initial", "all": "out where", "max": "out initial where",
+        "std": "dtype out ddof where", "argmax": "out",
              "cumsum": "dtype out", "clip": "min max", "round": "decimals", "astype": "dtype"}),
-        (S, {"sum": "dtype out where initial", "all": "out where", "max": "out initial where", "std": "dtype out ddof where", "argmax": "out",
-             "cumsum": "dtype out", "clip": "min max out", "round": "decimals", "astype": "dtype", "diagonal": "offset", "trace": "offset",
+        (S,
+        {"sum": "dtype out where initial", "all": "out where", "max": "out initial where",
+        "std": "dtype out ddof where", "argmax": "out",
+             "cumsum": "dtype out", "clip": "min max out", "round": "decimals", "astype": "dtype",
+             "diagonal": "offset", "trace": "offset",
              "argpartition": "kth", "take": "indices", "repeat": "repeats"}),
     )
     for method, names in methods.items() for name in names.split() for value in OF_NUMPYS[name]
@@ -73,7 +82,9 @@ METHODS = [
 
 
 @pytest.mark.parametrize(("of", "method", "name", "value"), METHODS)
-def test_methods_that_numpy_computes_name_the_argument(of: Any, method: str, name: str, value: Any) -> None:
+def test_methods_that_numpy_computes_name_the_argument(
+    of: Any, method: str, name: str, value: Any
+) -> None:
     along = {"axis": "J"} if method == "cumsum" else {}
     with pytest.raises((TypeError, ValueError), match=rf"^{name}: "):
         getattr(of, method)(**along, **{name: value})
@@ -103,7 +114,9 @@ def test_an_error_keeps_its_type_and_where_it_was_raised() -> None:
 
 
 def test_versions_that_nothing_has_are_errors_of_the_protocol() -> None:
-    """A ValueError is none that consumers expect, a TypeError makes them call again as before DLPack 1.0."""
+    """A ValueError is none that consumers expect, a TypeError makes them call again as before
+    DLPack 1.0.
+    """
     field = gb.Field.zeros((3,))
     for keywords in (
         {"max_version": (1 << 70, 0)},
@@ -133,7 +146,11 @@ def test_copies_of_a_field_without_indices(dtype: Any) -> None:
     source.view(np.dtype((np.void, source.itemsize)))[()] = b"A" * source.itemsize
     for wanted in (
         np.dtype(dtype),
-        *(np.dtype(f"V{n}") for n in (3, 7, 9) if source.dtype.kind == "V" and source.dtype.names is None),
+        *(
+            np.dtype(f"V{n}")
+            for n in (3, 7, 9)
+            if source.dtype.kind == "V" and source.dtype.names is None
+        ),
     ):
         target, expected = np.zeros(3, wanted), np.zeros(3, wanted)
         gb.copyto(target, gb.Field(source), casting="unsafe")

@@ -1,4 +1,6 @@
-"""Exact sums against math.fsum and Python's integers, to the last bit; on several threads and in a forked child."""
+"""Exact sums against math.fsum and Python's integers, to the last bit; on several threads and in a
+forked child.
+"""
 
 import math
 import os
@@ -28,7 +30,10 @@ def test_sum_has_the_bits_of_fsum(values: list[float]) -> None:
     assert bits(gb.exact.sum(np.array(values))) == bits(wanted)
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=40), st.sampled_from([1, 2, -1, 3]))
+@given(
+    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=40),
+    st.sampled_from([1, 2, -1, 3]),
+)
 @settings(deadline=None)
 def test_float32_sums_are_exact(values: list[float], step: int) -> None:
     x = np.array(values, "f4")[::step]
@@ -36,7 +41,9 @@ def test_float32_sums_are_exact(values: list[float], step: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 33, 511, 512, 513, 2047, 2048, 2049, 5000, 40_000])
-@pytest.mark.parametrize("spread", [(0, 1), (-20, 20), (-300, 300), (-1074, 1000), (-1074, -1000), (960, 1010)])
+@pytest.mark.parametrize(
+    "spread", [(0, 1), (-20, 20), (-300, 300), (-1074, 1000), (-1074, -1000), (960, 1010)]
+)
 def test_sizes_and_spreads(size: int, spread: tuple[int, int]) -> None:
     rng = np.random.default_rng(size)
     x = wide(rng, size, *spread)
@@ -53,7 +60,15 @@ def test_sizes_and_spreads(size: int, spread: tuple[int, int]) -> None:
 def test_layouts(dtype: str) -> None:
     rng = np.random.default_rng(1)
     base = rng.standard_normal((23, 41, 37)).astype(dtype)
-    views = [base, base.T, base[::2, ::-3], base[:, 5:8], base[5, 5, 5], base[3:3], base.transpose(1, 2, 0)[::-1, :, ::7]]
+    views = [
+        base,
+        base.T,
+        base[::2, ::-3],
+        base[:, 5:8],
+        base[5, 5, 5],
+        base[3:3],
+        base.transpose(1, 2, 0)[::-1, :, ::7],
+    ]
     views += [np.broadcast_to(base[0, 0], (9, 37)), np.asfortranarray(base)[1:-1, 1:-1, 1:-1]]
     for view in views:
         assert bits(gb.exact.sum(view)) == bits(math.fsum(view.ravel().tolist())), view.strides
@@ -91,7 +106,15 @@ def test_signed_zeros_and_nothing() -> None:
 @pytest.mark.parametrize("size", [3, 3000])
 @pytest.mark.parametrize(
     ("special", "wanted"),
-    [([INF], INF), ([-INF], -INF), ([INF, INF], INF), ([INF, -INF], NAN), ([NAN], NAN), ([NAN, INF], NAN), ([-NAN], NAN)],
+    [
+        ([INF], INF),
+        ([-INF], -INF),
+        ([INF, INF], INF),
+        ([INF, -INF], NAN),
+        ([NAN], NAN),
+        ([NAN, INF], NAN),
+        ([-NAN], NAN),
+    ],
 )
 def test_infinities_and_nan(dtype: str, size: int, special: list[float], wanted: float) -> None:
     for at in (0, size // 2, size - len(special)):
@@ -140,7 +163,9 @@ def test_subnormals_where_a_library_flushes_them() -> None:
     total, product = Total("float64"), Total("float64")
     set_csr(0x1F80 | 0x8040)
     try:
-        flushed = float(x[0]) * 1.0  # what Python makes of it, and of results, is the thread's affair
+        flushed = (
+            float(x[0]) * 1.0
+        )  # what Python makes of it, and of results, is the thread's affair
         total.add(x)
         product.add_product(x, y)
     finally:
@@ -199,7 +224,10 @@ def test_threads_make_no_difference(threads: int) -> None:
 def test_sums_on_several_threads_at_once() -> None:
     x = wide(np.random.default_rng(12), 200_000, -300, 300)
     wanted, results = math.fsum(x), []
-    threads = [threading.Thread(target=lambda: results.extend(gb.exact.sum(x) for _ in range(10))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: results.extend(gb.exact.sum(x) for _ in range(10)))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

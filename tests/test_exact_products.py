@@ -49,22 +49,35 @@ def test_products_of_many_sizes(dtype: str, spread: tuple[int, int]) -> None:
     rng = np.random.default_rng(6)
     for size in (1, 33, 2048, 3001):
         with np.errstate(over="ignore"):
-            x, y = (np.nan_to_num(wide(rng, size, *spread).astype(dtype), posinf=1, neginf=-1) for _ in range(2))
+            x, y = (
+                np.nan_to_num(wide(rng, size, *spread).astype(dtype), posinf=1, neginf=-1)
+                for _ in range(2)
+            )
         assert bits(gb.exact.dot(x, y)) == bits(dot_exactly(x, y))
-        assert bits(gb.exact.dot(x[::2], y[::-2][: (size + 1) // 2])) == bits(dot_exactly(x[::2], y[::-2]))
+        assert bits(gb.exact.dot(x[::2], y[::-2][: (size + 1) // 2])) == bits(
+            dot_exactly(x[::2], y[::-2])
+        )
 
 
 def test_products_cancel() -> None:
     rng = np.random.default_rng(7)
     x, y = rng.standard_normal(5000), rng.standard_normal(5000)
     assert gb.exact.dot(np.concatenate([x, x]), np.concatenate([y, -y])) == 0
-    assert gb.exact.dot(np.concatenate([x, x, [2.0**-40]]), np.concatenate([y, -y, [1.0]])) == 2.0**-40
+    assert (
+        gb.exact.dot(np.concatenate([x, x, [2.0**-40]]), np.concatenate([y, -y, [1.0]])) == 2.0**-40
+    )
 
 
 def test_specials_in_products() -> None:
     for size in (4, 4000):
         one = np.ones(size)
-        for a, b, wanted in [(INF, 2, INF), (INF, -2, -INF), (INF, 0, NAN), (NAN, 0, NAN), (-INF, -INF, INF)]:
+        for a, b, wanted in [
+            (INF, 2, INF),
+            (INF, -2, -INF),
+            (INF, 0, NAN),
+            (NAN, 0, NAN),
+            (-INF, -INF, INF),
+        ]:
             x, y = one.copy(), one.copy()
             x[-1], y[-1] = a, b
             result = gb.exact.dot(x, y)
@@ -102,13 +115,22 @@ def test_fields_meet_by_name() -> None:
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_numbers_go_by_part(dtype: str) -> None:
     rng = np.random.default_rng(8)
-    z, w = ((rng.standard_normal((40, 60)) + 1j * rng.standard_normal((40, 60))).astype(dtype)[:, ::2] for _ in range(2))
-    assert gb.exact.sum(z) == complex(math.fsum(z.real.ravel().tolist()), math.fsum(z.imag.ravel().tolist()))
+    z, w = (
+        (rng.standard_normal((40, 60)) + 1j * rng.standard_normal((40, 60))).astype(dtype)[:, ::2]
+        for _ in range(2)
+    )
+    assert gb.exact.sum(z) == complex(
+        math.fsum(z.real.ravel().tolist()), math.fsum(z.imag.ravel().tolist())
+    )
     real = dot_exactly(np.array([z.real, -z.imag]), np.array([w.real, w.imag]))
     imaginary = dot_exactly(np.array([z.real, z.imag]), np.array([w.imag, w.real]))
     assert gb.exact.dot(z, w) == complex(real, imaginary)
     x = rng.standard_normal(z.shape).astype(z.real.dtype)
-    assert gb.exact.dot(x, z) == gb.exact.dot(z, x) == complex(dot_exactly(x, z.real), dot_exactly(x, z.imag))
+    assert (
+        gb.exact.dot(x, z)
+        == gb.exact.dot(z, x)
+        == complex(dot_exactly(x, z.real), dot_exactly(x, z.imag))
+    )
     mean = gb.exact.mean(z)
     assert mean.imag == rounded(sum(Fraction(v) for v in z.imag.ravel().tolist()) / z.size)
     field = gb.Field.zeros(z.shape, dtype, dims="IJ", backend="gt:cpu_ifirst")
@@ -116,7 +138,11 @@ def test_complex_numbers_go_by_part(dtype: str) -> None:
     assert gb.exact.sum(field) == gb.exact.sum(z)
 
 
-@given(hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(allow_nan=False, allow_infinity=False)))
+@given(
+    hnp.arrays(
+        np.float64, st.integers(1, 30), elements=st.floats(allow_nan=False, allow_infinity=False)
+    )
+)
 @settings(deadline=None)
 def test_means_are_rounded_once(x: np.ndarray) -> None:
     assert bits(gb.exact.mean(x)) == bits(rounded(sum(Fraction(v) for v in x.tolist()) / len(x)))
@@ -132,7 +158,9 @@ def close(root: float, square: Fraction) -> bool:
     """No other double is closer to the square root."""
     if root == INF:
         return square >= Fraction(sys.float_info.max) ** 2
-    below, above = (Fraction(math.nextafter(root, to)) for to in (0.0, INF) if math.nextafter(root, to) != INF)
+    below, above = (
+        Fraction(math.nextafter(root, to)) for to in (0.0, INF) if math.nextafter(root, to) != INF
+    )
     return ((below + Fraction(root)) / 2) ** 2 <= square <= ((above + Fraction(root)) / 2) ** 2
 
 

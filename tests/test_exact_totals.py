@@ -14,7 +14,11 @@ from gridbuf.exact import Total
 def test_totals_of_parts_are_that_of_the_whole(dtype: str) -> None:
     rng = np.random.default_rng(9)
     x = wide(rng, 10_000, -500, 500)
-    x = (x + 1j * x[::-1]).astype(dtype) if dtype[0] == "c" else (rng.integers(-(2**62), 2**62, 10_000) if dtype[0] == "i" else x)
+    x = (
+        (x + 1j * x[::-1]).astype(dtype)
+        if dtype[0] == "c"
+        else (rng.integers(-(2**62), 2**62, 10_000) if dtype[0] == "i" else x)
+    )
     whole = gb.exact.sum(x)
     for cuts in ([3, 5000], [1, 2, 3, 9999], list(range(0, 10_000, 97))):
         totals = []
@@ -50,7 +54,13 @@ def test_the_words_do_not_depend_on_the_order() -> None:
 
 
 def test_a_total_takes_its_own_kind() -> None:
-    for dtype, wrong in [("int64", 1.5), ("float64", 1), ("float64", 1j), ("complex128", 1), ("int64", 1j)]:
+    for dtype, wrong in [
+        ("int64", 1.5),
+        ("float64", 1),
+        ("float64", 1j),
+        ("complex128", 1),
+        ("int64", 1j),
+    ]:
         with pytest.raises(TypeError, match=r"x: .* do not go into a Total of"):
             Total(dtype).add(np.array([wrong]))
     total = Total("complex128")
@@ -81,7 +91,10 @@ def test_wrong_values(values: Any, error: type[Exception]) -> None:
         Total("float64", values)
 
 
-@pytest.mark.parametrize("dtype", ["longdouble", "clongdouble", "M8[s]", "m8[s]", "S3", "U3", "V8", object, [("x", "f8")]])
+@pytest.mark.parametrize(
+    "dtype",
+    ["longdouble", "clongdouble", "M8[s]", "m8[s]", "S3", "U3", "V8", object, [("x", "f8")]],
+)
 def test_what_is_not_summed(dtype: Any) -> None:
     x = np.zeros(3, dtype)
     for call in (gb.exact.sum, gb.exact.mean, gb.exact.norm, lambda x: gb.exact.dot(x, x)):

@@ -1,4 +1,6 @@
-"""The DLPack C exchange API (1.3), both ways: our table as a C consumer calls it, and producers that offer one, sound and hostile."""
+"""The DLPack C exchange API (1.3), both ways: our table as a C consumer calls it, and producers
+that offer one, sound and hostile.
+"""
 
 import ctypes
 import gc
@@ -43,19 +45,31 @@ def delete(m: Versioned) -> None:
 
 def test_the_table_is_complete_and_of_this_version() -> None:
     assert (TABLE.major, TABLE.minor, TABLE.prev_api) == (1, 3, None)
-    assert all(bool(getattr(TABLE, name)) for name in ("allocate", "from_object", "to_object", "borrow", "stream"))
+    assert all(
+        bool(getattr(TABLE, name))
+        for name in ("allocate", "from_object", "to_object", "borrow", "stream")
+    )
     assert "__dlpack_c_exchange_api__" in vars(gb.Field) and gb.HostField.__dlpack_c_exchange_api__
     stream = ctypes.c_void_p(1)
     assert TABLE.stream(1, 0, ctypes.byref(stream)) == 0 and stream.value is None
 
 
-@pytest.mark.parametrize("view", [lambda f: f, lambda f: f[1:, ::2], lambda f: f[::-1], lambda f: f.transpose("KJI")])
+@pytest.mark.parametrize(
+    "view", [lambda f: f, lambda f: f[1:, ::2], lambda f: f[::-1], lambda f: f.transpose("KJI")]
+)
 def test_owned_and_borrowed_tensors_say_the_same(view: Any) -> None:
     f = view(gb.Field.zeros((4, 6, 5), np.float32, dims="IJK", backend="gtmc"))
     m, t = take(f), Tensor()
     assert TABLE.borrow(f, ctypes.byref(t)) == 0
     for seen in (m.tensor, t):
-        assert (seen.device_type, seen.device_id, seen.code, seen.bits, seen.lanes, seen.byte_offset) == (1, 0, 2, 32, 1, 0)
+        assert (
+            seen.device_type,
+            seen.device_id,
+            seen.code,
+            seen.bits,
+            seen.lanes,
+            seen.byte_offset,
+        ) == (1, 0, 2, 32, 1, 0)
         assert tuple(seen.shape[: seen.ndim]) == f.shape and seen.data == f.numpy().ctypes.data
         assert tuple(4 * s for s in seen.strides[: seen.ndim]) == f.strides
     delete(m)
@@ -83,7 +97,9 @@ def test_read_only_memory_is_flagged_and_not_lent() -> None:
         TABLE.borrow(f, ctypes.byref(Tensor()))
 
 
-@pytest.mark.parametrize("field", [gb.Field.zeros(3, ">f8"), gb.Field.zeros(3, "M8[s]")], ids=["byte order", "dates"])
+@pytest.mark.parametrize(
+    "field", [gb.Field.zeros(3, ">f8"), gb.Field.zeros(3, "M8[s]")], ids=["byte order", "dates"]
+)
 def test_what_dlpack_cannot_say_is_a_buffer_error(field: gb.Field) -> None:
     with pytest.raises(BufferError):
         TABLE.from_object(field, ctypes.byref(ctypes.c_void_p()))
@@ -111,26 +127,48 @@ def test_a_tensor_that_does_not_come_back_stays_the_caller_s() -> None:
 
 def allocate(**prototype: Any) -> tuple[int, Any, list[tuple[bytes, bytes]]]:
     shape = prototype.pop("shape", (4, 5))
-    tensor = Tensor(**{"device_type": 1, "ndim": len(shape), "code": 2, "bits": 64, "lanes": 1} | prototype)
+    tensor = Tensor(
+        **{"device_type": 1, "ndim": len(shape), "code": 2, "bits": 64, "lanes": 1} | prototype
+    )
     tensor.shape = (ctypes.c_int64 * max(len(shape), 1))(*shape)
     said: list[tuple[bytes, bytes]] = []
     out = ctypes.c_void_p()
-    rc = TABLE.allocate(ctypes.byref(tensor), ctypes.byref(out), None, FAIL(lambda ctx, kind, text: said.append((kind, text))))
+    rc = TABLE.allocate(
+        ctypes.byref(tensor),
+        ctypes.byref(out),
+        None,
+        FAIL(lambda ctx, kind, text: said.append((kind, text))),
+    )
     return rc, out.value, said
 
 
 def test_consumers_can_allocate_here() -> None:
     rc, pointer, said = allocate()
     m = Versioned.from_address(pointer)
-    assert rc == 0 and not said and m.tensor.shape[:2] == [4, 5] and m.tensor.strides[:2] == [5, 1] and m.tensor.data % 64 == 0
+    assert (
+        rc == 0
+        and not said
+        and m.tensor.shape[:2] == [4, 5]
+        and m.tensor.strides[:2] == [5, 1]
+        and m.tensor.data % 64 == 0
+    )
     delete(m)
     for shape in ((0, 3), ()):
         rc, pointer, said = allocate(shape=shape)
         assert rc == 0
         delete(Versioned.from_address(pointer))
-    for changes in ({"device_type": 7}, {"lanes": 4}, {"bits": 7}, {"shape": (-1, 2)}, {"shape": (1 << 62, 8)}, {"ndim": 99}):
+    for changes in (
+        {"device_type": 7},
+        {"lanes": 4},
+        {"bits": 7},
+        {"shape": (-1, 2)},
+        {"shape": (1 << 62, 8)},
+        {"ndim": 99},
+    ):
         rc, pointer, said = allocate(**changes)
-        assert rc == -1 and pointer is None and [kind for kind, _ in said] == [b"BufferError"], changes
+        assert rc == -1 and pointer is None and [kind for kind, _ in said] == [b"BufferError"], (
+            changes
+        )
     rc, pointer, said = allocate(shape=(1 << 56, 8))
     assert rc == -1 and said[0][0] == b"MemoryError"
 
@@ -145,7 +183,11 @@ def test_a_producer_with_the_exchange_api_alone_is_wrapped() -> None:
     assert f.dims == ("I", "J") and f.halo == ((0, 0), (1, 1)) and g.dims == ("K", "J")
     f[1, 2] = 50.0
     assert sound.memory[5] == 50.0 and g[1, 2] == 50.0
-    assert np.asarray(f).ctypes.data == gb.as_numpy(kind(sound.tensor)).ctypes.data == sound.memory.ctypes.data
+    assert (
+        np.asarray(f).ctypes.data
+        == gb.as_numpy(kind(sound.tensor)).ctypes.data
+        == sound.memory.ctypes.data
+    )
     sound.deleted = 0
     view = f[1:]
     del f
@@ -235,10 +277,14 @@ def ring() -> Table:
         (lambda: capsule(ctypes.addressof(ring()), CAPSULE), "does not end"),
     ],
 )
-def test_what_is_no_exchange_api_is_a_buffer_error(api: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_exchange_api_is_a_buffer_error(
+    api: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept: list[Table] = []
     original = Table.__init__
-    monkeypatch.setattr(Table, "__init__", lambda self, **fields: (original(self, **fields), kept.append(self))[0])
+    monkeypatch.setattr(
+        Table, "__init__", lambda self, **fields: (original(self, **fields), kept.append(self))[0]
+    )
     kind = type("Hostile", (), {"__dlpack_c_exchange_api__": api()})
     for wrap in (gb.Field, gb.from_dlpack, gb.as_numpy):
         with pytest.raises(BufferError, match=words):
@@ -247,8 +293,10 @@ def test_what_is_no_exchange_api_is_a_buffer_error(api: Any, words: str, monkeyp
 
 @pytest.mark.parametrize(
     "changes",
-    [{"major": 2}, {"major": 0}, {"ndim": -1}, {"ndim": 33}, {"shape": (2, -3)}, {"shape": None}, {"data": None}, {"bits": 63},
-     {"lanes": 2}, {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)}, {"strides": (1 << 62, 1)},
+    [{"major": 2}, {"major": 0}, {"ndim": -1}, {"ndim": 33}, {"shape": (2, -3)}, {"shape": None},
+    {"data": None}, {"bits": 63},
+     {"lanes": 2}, {"lanes": 0}, {"code": 77}, {"shape": (1 << 62, 1 << 62)},
+     {"strides": (1 << 62, 1)},
      {"byte_offset": (1 << 64) - 8}, {"device_type": 4}, {"device_type": 99}, {"flags": 1 << 40}],
     ids=str,
 )  # fmt: skip
@@ -280,12 +328,18 @@ def test_failing_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "remedy"), [("is_conj", "resolve_conj"), ("is_neg", "resolve_neg"), ("requires_grad", "detach")]
+    ("name", "remedy"),
+    [("is_conj", "resolve_conj"), ("is_neg", "resolve_neg"), ("requires_grad", "detach")],
 )
 def test_memory_that_is_not_the_value_is_refused(name: str, remedy: str) -> None:
     for exchange in (True, False):
         kind = exchanging()[0] if exchange else Hostile
-        for said, refused in ((True, True), (lambda self: True, True), (False, False), (lambda self: False, False)):
+        for said, refused in (
+            (True, True),
+            (lambda self: True, True),
+            (False, False),
+            (lambda self: False, False),
+        ):
             obj = type("Lazy", (kind,), {name: said})(*([Hostile().tensor] if exchange else []))
             if not refused:
                 assert gb.Field(obj).shape == gb.from_dlpack(obj).shape == (2, 3)
@@ -297,7 +351,9 @@ def test_memory_that_is_not_the_value_is_refused(name: str, remedy: str) -> None
 
 def test_the_borrowed_function_is_not_needed() -> None:
     def never(obj: object, out: object) -> int:
-        raise AssertionError("a Field keeps what it wraps, and a borrowed tensor ends with the call")
+        raise AssertionError(
+            "a Field keeps what it wraps, and a borrowed tensor ends with the call"
+        )
 
     kind, _ = exchanging(borrow=BORROW(never))
     assert gb.Field(kind(Hostile().tensor)).shape == (2, 3)
@@ -338,16 +394,32 @@ def test_with_torch() -> None:
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip(f"torch {torch.__version__} has no exchange API")
     tensor = torch.arange(24, dtype=torch.float32).reshape(4, 6)
-    for theirs in (tensor, tensor.T, tensor[1:, ::2], tensor[:0], torch.tensor(3.5), tensor.to(torch.bfloat16)):
+    for theirs in (
+        tensor,
+        tensor.T,
+        tensor[1:, ::2],
+        tensor[:0],
+        torch.tensor(3.5),
+        tensor.to(torch.bfloat16),
+    ):
         f = gb.Field(theirs)
-        assert f.shape == tuple(theirs.shape) and f.strides == tuple(s * theirs.element_size() for s in theirs.stride())
+        assert f.shape == tuple(theirs.shape) and f.strides == tuple(
+            s * theirs.element_size() for s in theirs.stride()
+        )
         assert theirs.numel() == 0 or f.numpy().ctypes.data == theirs.data_ptr()
     f = gb.Field(tensor, "IJ")
     f[0, 1] = 100.0
     assert float(tensor[0, 1]) == 100.0
     turned = torch.tensor([1 + 2j]).conj()
     for wrap in (gb.Field, gb.from_dlpack, lambda x: gb.from_dlpack(x, copy=True)):
-        for lazy, words in ((turned, "is_conj"), (turned.imag, "is_neg"), (torch.ones(3, requires_grad=True), "requires_grad")):
+        for lazy, words in (
+            (turned, "is_conj"),
+            (turned.imag, "is_neg"),
+            (torch.ones(3, requires_grad=True), "requires_grad"),
+        ):
             with pytest.raises(BufferError, match=words):
                 wrap(lazy)
-    assert gb.Field(turned.resolve_conj())[0] == 1 - 2j and gb.Field(turned.imag.resolve_neg())[0] == -2
+    assert (
+        gb.Field(turned.resolve_conj())[0] == 1 - 2j
+        and gb.Field(turned.imag.resolve_neg())[0] == -2
+    )

@@ -37,7 +37,10 @@ def table_row(text: str, name: str) -> list[str]:
 def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
     text = explain.text(plan)
     described = drawing.is_described(plan)
-    assert f"{plan.alloc_nbytes:,}  {'from the first to the last' if described else 'reserved'}" in text
+    assert (
+        f"{plan.alloc_nbytes:,}  {'from the first to the last' if described else 'reserved'}"
+        in text
+    )
     if plan.ndim:
         assert table_row(text, "index") == list(plan.dims)
         assert table_row(text, "elements") == [f"{n:,}" for n in plan.shape]
@@ -48,8 +51,12 @@ def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
 
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_bytes_add_up_to_what_is_reserved(plan: Any) -> None:
-    said = [sentence for _, sentence in explain.facts(plan)][-3 if drawing.is_described(plan) else -4 :]
-    elements, padding, *others, reserved = (int(sentence.split()[0].replace(",", "")) for sentence in said)
+    said = [sentence for _, sentence in explain.facts(plan)][
+        -3 if drawing.is_described(plan) else -4 :
+    ]
+    elements, padding, *others, reserved = (
+        int(sentence.split()[0].replace(",", "")) for sentence in said
+    )
     assert (elements, reserved) == (plan.nbytes, plan.alloc_nbytes)
     if plan.alloc_nbytes >= plan.nbytes:  # an array with stride zero spans less than it counts
         assert elements + padding + sum(others) == reserved
@@ -67,18 +74,27 @@ def test_rows_are_called_aligned_only_when_memory_agrees() -> None:
             array = gb.empty(shape, backend="C", padding=padding)
             starts = {array[i, ...].reshape(-1)[:1].ctypes.data % 64 for i in range(shape[0])}
             if array.ndim == 3:
-                starts = {array[i, j, :1].ctypes.data % 64 for i in range(shape[0]) for j in range(shape[1])}
-            said = "and so does that element of every row" in explain.text(gb.plan(shape, backend="C", padding=padding))
+                starts = {
+                    array[i, j, :1].ctypes.data % 64
+                    for i in range(shape[0])
+                    for j in range(shape[1])
+                }
+            said = "and so does that element of every row" in explain.text(
+                gb.plan(shape, backend="C", padding=padding)
+            )
             assert said == (starts == {0}), (shape, padding)
 
 
 def test_padding_is_said_with_its_size() -> None:
-    assert "4 at the end of each row along I: 16 elements = 128 bytes" in explain.text(PLANS["gtmc, rows padded"])
+    assert "4 at the end of each row along I: 16 elements = 128 bytes" in explain.text(
+        PLANS["gtmc, rows padded"]
+    )
     assert "none: a row along I" in explain.text(PLANS["ifirst"])
 
 
 VIEWS = {
-    "every other": lambda f: f[::2, 10:40], "part of rows": lambda f: f[10:40], "some rows": lambda f: f[:, 2:6],
+    "every other": lambda f: f[::2, 10:40], "part of rows": lambda f: f[10:40],
+    "some rows": lambda f: f[:, 2:6],
     "backwards": lambda f: f[::-1], "one": lambda f: f[3:4],
 }  # fmt: skip
 
@@ -88,14 +104,25 @@ def test_of_a_view_nothing_is_called_padding_or_contiguous_that_is_not(view: Any
     f = view(gb.Field.zeros((100, 60, 8), dims="IJK", backend="gt:cpu_ifirst", halo=(3, 3, 0)))
     plan, memory = f.plan, np.asarray(f)
     text, html = explain.text(plan), explain.html(plan)
-    first, last = np.lib.array_utils.byte_bounds(memory) if hasattr(np.lib, "array_utils") else np.byte_bounds(memory)
+    first, last = (
+        np.lib.array_utils.byte_bounds(memory)
+        if hasattr(np.lib, "array_utils")
+        else np.byte_bounds(memory)
+    )
     numbers = [
-        int(line.split()[0 if not line.lstrip().startswith("bytes") else 1].replace(",", "")) for line in text.splitlines()[-3:]
+        int(line.split()[0 if not line.lstrip().startswith("bytes") else 1].replace(",", ""))
+        for line in text.splitlines()[-3:]
     ]
     assert numbers == [memory.nbytes, last - first - memory.nbytes, last - first]
-    assert "padding between" not in text and "reserved" not in text and "padding" not in explain.svg.picture(plan, ((0, 0),) * 3)
+    assert (
+        "padding between" not in text
+        and "reserved" not in text
+        and "padding" not in explain.svg.picture(plan, ((0, 0),) * 3)
+    )
     side_by_side = memory.shape[0] == 1 or memory.strides[0] == 8
-    assert ("one contiguous run" in html) == side_by_side and ("as it lies in memory" in html) == side_by_side
+    assert ("one contiguous run" in html) == side_by_side and (
+        "as it lies in memory" in html
+    ) == side_by_side
     assert ("lie side by side" in text) == (memory.strides[0] == 8)
     assert "every other row" not in text
 
@@ -122,7 +149,11 @@ def test_any_object_with_the_attributes_of_a_plan_will_do() -> None:
     assert text.startswith("IJ (4, 6) of int16 on gpu 1 (managed memory)")
     assert table_row(text, "halo low, high") == ["1,", "1", "0,", "2"]
     assert "element (1, 0) starts on a 16-byte boundary; element (0, 0) 14 bytes after one" in text
-    assert "48  elements" in text and "48  padding between them (100.0 %)" in text and "16  around them" in text
+    assert (
+        "48  elements" in text
+        and "48  padding between them (100.0 %)" in text
+        and "16  around them" in text
+    )
     assert "<svg" in explain.html(Described())
 
 
@@ -133,7 +164,8 @@ def test_a_halo_of_the_wrong_length_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("nbytes", "words"),
-    [(0, "0 B"), (8064, "8,064 B"), (10239, "10,239 B"), (10240, "10 KiB"), (1536 * 1024, "1.5 MiB"), (3 << 40, "3 TiB"), (-24, "-24 B")],
+    [(0, "0 B"), (8064, "8,064 B"), (10239, "10,239 B"), (10240, "10 KiB"),
+    (1536 * 1024, "1.5 MiB"), (3 << 40, "3 TiB"), (-24, "-24 B")],
 )  # fmt: skip
 def test_bytes_as_people_read_them(nbytes: int, words: str) -> None:
     assert explain.nbytes_text(nbytes) == words
@@ -171,7 +203,11 @@ def test_the_drawing_is_well_formed_and_needs_nothing_from_outside(plan: Any) ->
     assert " id=" not in html, "two drawings on one page must not share ids"
 
 
-@pytest.mark.parametrize("plan", [p for p in PLANS.values() if p.ndim >= 2], ids=[n for n, p in PLANS.items() if p.ndim >= 2])
+@pytest.mark.parametrize(
+    "plan",
+    [p for p in PLANS.values() if p.ndim >= 2],
+    ids=[n for n, p in PLANS.items() if p.ndim >= 2],
+)
 def test_the_box_names_the_contiguous_index(plan: Any) -> None:
     box = drawing.box(plan, explain.halo_pairs(None, plan.ndim))
     assert box is not None
@@ -202,7 +238,9 @@ def test_the_row_has_low_halo_domain_and_high_halo_then_padding() -> None:
     plan = gb.plan((12, 12, 7), backend="gtmc", halo=((2, 3), 0, 0))
     row = drawing.row(plan, ((2, 3), (0, 0), (0, 0)))
     assert row is not None
-    assert [cell.kind for cell in row.cells] == ["halo"] * 2 + ["domain"] * 7 + ["halo"] * 3 + ["padding"] * 4
+    assert [cell.kind for cell in row.cells] == ["halo"] * 2 + ["domain"] * 7 + ["halo"] * 3 + [
+        "padding"
+    ] * 4
 
 
 def test_a_long_row_is_cut_in_the_middle() -> None:

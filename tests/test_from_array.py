@@ -15,7 +15,12 @@ VALUES = np.arange(24).reshape(2, 3, 4)
 
 def test_from_array_is_float64_unless_told_otherwise_and_always_a_copy() -> None:
     a = gb.from_array(VALUES, backend="gt:cpu_ifirst")
-    assert type(a) is np.ndarray and a.dtype == np.float64 and (a == VALUES).all() and a.strides == (8, 16, 48)
+    assert (
+        type(a) is np.ndarray
+        and a.dtype == np.float64
+        and (a == VALUES).all()
+        and a.strides == (8, 16, 48)
+    )
     assert gb.from_array(VALUES, dtype=None).dtype == VALUES.dtype
     assert gb.from_array(VALUES, np.float32).dtype == np.float32, "gt4py's second position"
     same = gb.from_array(a, dtype=None)
@@ -56,9 +61,15 @@ def test_the_data_s_own_dims_decide_the_layout() -> None:
 
 @pytest.mark.parametrize("backend", gb.backends())
 def test_like_keeps_order_padding_and_alignment(backend: str) -> None:
-    f = gb.Field.zeros((5, 6, 7), np.float32, dims="JKI", halo=(1, 0, 2), backend=backend, device="cpu")
+    f = gb.Field.zeros(
+        (5, 6, 7), np.float32, dims="JKI", halo=(1, 0, 2), backend=backend, device="cpu"
+    )
     g = gb.empty_like(f)
-    assert type(g) is type(f) and g.strides == f.strides and (g.dims, g.halo, g.origin) == (f.dims, f.halo, f.origin)
+    assert (
+        type(g) is type(f)
+        and g.strides == f.strides
+        and (g.dims, g.halo, g.origin) == (f.dims, f.halo, f.origin)
+    )
     assert g.numpy().ctypes.data % 64 == f.numpy().ctypes.data % 64
     a = gb.zeros_like(f.numpy())
     assert type(a) is np.ndarray and a.strides == f.strides and not a.any()
@@ -81,7 +92,9 @@ def test_like_of_other_things() -> None:
     dtype=st.sampled_from(["f8", "i2", "c8", "?"]),
     protocol=st.integers(2, pickle.HIGHEST_PROTOCOL),
 )
-def test_copies_and_pickles_are_laid_out_as_the_original(backend, padding, boundary, dtype, protocol) -> None:  # type: ignore[no-untyped-def]
+def test_copies_and_pickles_are_laid_out_as_the_original(
+    backend, padding, boundary, dtype, protocol
+) -> None:  # type: ignore[no-untyped-def]
     f = gb.Field.empty(
         (3, 4, 5),
         dtype,
@@ -93,23 +106,46 @@ def test_copies_and_pickles_are_laid_out_as_the_original(backend, padding, bound
         byte_alignment=boundary,
     )
     f[...] = np.arange(60).reshape(3, 4, 5) % 2
-    for other in (f.copy(), copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f, protocol)), f.to()):
-        assert other.plan == f.plan and other.strides == f.strides and (other.numpy() == f.numpy()).all()
-        assert (other.dims, other.halo, other.origin) == (f.dims, f.halo, f.origin) and not np.shares_memory(other, f)
+    for other in (
+        f.copy(),
+        copy.copy(f),
+        copy.deepcopy(f),
+        pickle.loads(pickle.dumps(f, protocol)),
+        f.to(),
+    ):
+        assert (
+            other.plan == f.plan
+            and other.strides == f.strides
+            and (other.numpy() == f.numpy()).all()
+        )
+        assert (other.dims, other.halo, other.origin) == (
+            f.dims,
+            f.halo,
+            f.origin,
+        ) and not np.shares_memory(other, f)
 
 
 def test_a_copied_slice_keeps_values_names_and_order() -> None:
     f = gb.Field.from_array(VALUES, dims="IJK", halo=(0, 1, 1), backend="gt:cpu_ifirst")
     view = f[:, ::-1, 1:]
     for other in (view.copy(), pickle.loads(pickle.dumps(view))):
-        assert (other.numpy() == view.numpy()).all() and other.halo == view.halo and other.dims == view.dims
+        assert (
+            (other.numpy() == view.numpy()).all()
+            and other.halo == view.halo
+            and other.dims == view.dims
+        )
         assert other.plan.layout == (2, 1, 0)
 
 
 def test_to_another_layout_dtype_and_order() -> None:
     f = gb.Field.from_array(VALUES, dtype="f8", dims="IJK", halo=(0, 1, 1))
     g = f.to(backend="gt:cpu_ifirst", dims="KJI", dtype=np.float32)
-    assert g.dims == ("K", "J", "I") and g.shape == (4, 3, 2) and g.dtype == np.float32 and g.halo == ((1, 1), (1, 1), (0, 0))
+    assert (
+        g.dims == ("K", "J", "I")
+        and g.shape == (4, 3, 2)
+        and g.dtype == np.float32
+        and g.halo == ((1, 1), (1, 1), (0, 0))
+    )
     assert (gb.as_numpy(g, "IJK") == VALUES).all() and g.strides == (24, 8, 4)
     with pytest.raises(ValueError, match="dims"):
         f.to(dims="IJ")
@@ -127,7 +163,11 @@ def test_names_and_arrays_of_objects() -> None:
     assert gb.as_numpy(VALUES) is VALUES and gb.as_numpy(VALUES, "KJI") is VALUES
     with pytest.raises(ValueError, match="dims"):
         gb.as_numpy(f, "IJ")
-    assert gb.get_dims(VALUES) is None and gb.get_dims(VALUES, "IJK") == ("I", "J", "K") and gb.get_origin(VALUES) is None
+    assert (
+        gb.get_dims(VALUES) is None
+        and gb.get_dims(VALUES, "IJK") == ("I", "J", "K")
+        and gb.get_origin(VALUES) is None
+    )
     assert gb.get_dims(gb.Field.zeros((2, 3)), annotation="KJ") == ("K", "J")
     with pytest.raises((ImportError, TypeError)):
         gb.as_cupy(f)

@@ -11,7 +11,9 @@ pytest.importorskip("gt4py.cartesian")
 stencils = importlib.import_module("gt4py_stencils")
 
 
-@pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)]
+)
 def diffuse(request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
     from gridbuf.doctor import cxx_compiler
 

@@ -1,4 +1,6 @@
-"""Descriptions that change while they are read: a value's own `__index__` empties the dict or list that it came from."""
+"""Descriptions that change while they are read: a value's own `__index__` empties the dict or list
+that it came from.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +29,11 @@ class Emptying:
 
 
 def shape_and_strides() -> dict[str, Any]:
-    interface: dict[str, Any] = {"version": 3, "typestr": "<f8", "data": (MEMORY.ctypes.data, False)}
+    interface: dict[str, Any] = {
+        "version": 3,
+        "typestr": "<f8",
+        "data": (MEMORY.ctypes.data, False),
+    }
     interface["strides"] = tuple(map(int, ["16", "8"]))  # held by the dict alone
     interface["shape"] = [Emptying(2, interface), 2]
     return interface

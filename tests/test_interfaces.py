@@ -1,7 +1,9 @@
-"""Foreign descriptions: array interfaces, buffers and CUDA array interfaces. What is sound is shared, what is not is a clear error.
+"""Foreign descriptions: array interfaces, buffers and CUDA array interfaces. What is sound is
+shared, what is not is a clear error.
 
-NumPy believes most of an `__array_interface__`: an address of 0 makes it allocate, strides are not checked, unknown keys of
-every kind pass. Here each key is checked, and property tests feed junk to every way in.
+NumPy believes most of an `__array_interface__`: an address of 0 makes it allocate, strides are not
+checked, unknown keys of every kind pass. Here each key is checked, and property tests feed junk to
+every way in.
 """
 
 import ctypes
@@ -30,7 +32,12 @@ VALUES = np.arange(12.0).reshape(3, 4)
 
 
 def sound(**changes: Any) -> dict[str, Any]:
-    return {"shape": (3, 4), "typestr": "<f8", "data": (VALUES.ctypes.data, False), "version": 3} | changes
+    return {
+        "shape": (3, 4),
+        "typestr": "<f8",
+        "data": (VALUES.ctypes.data, False),
+        "version": 3,
+    } | changes
 
 
 def label(case: object) -> str:
@@ -40,18 +47,26 @@ def label(case: object) -> str:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"strides": None}, {"strides": (32, 8)}, {"shape": [3, 4]}, {"mask": None}, {"offset": 0}, {"offset": None}, {"unknown": 1},
-     {"descr": [("", "<f8")]}, {"shape": (np.int64(3), 4)}, {"data": (np.uintp(VALUES.ctypes.data), 0)}],
+    [{}, {"strides": None}, {"strides": (32, 8)}, {"shape": [3, 4]}, {"mask": None}, {"offset": 0},
+    {"offset": None}, {"unknown": 1},
+     {"descr": [("", "<f8")]}, {"shape": (np.int64(3), 4)},
+     {"data": (np.uintp(VALUES.ctypes.data), 0)}],
     ids=label,
 )  # fmt: skip
 def test_sound_dicts_are_shared(changes: dict[str, Any]) -> None:
     f = gb.Field(described(sound(**changes)))
-    assert f.numpy().ctypes.data == VALUES.ctypes.data and (f.numpy() == VALUES).all() and not f.readonly
+    assert (
+        f.numpy().ctypes.data == VALUES.ctypes.data
+        and (f.numpy() == VALUES).all()
+        and not f.readonly
+    )
 
 
 def test_what_numpy_describes_comes_back() -> None:
-    for values in (VALUES, VALUES.T, VALUES[::-1, 1:], VALUES[:, :0], VALUES.astype(">i2"), np.zeros(3, "M8[25us]"), np.array(3.0),
-                   np.zeros(2, [("a", "f8"), ("b", "i4", (2,))]), np.zeros(3, "U5"), np.zeros(3, "V7"), np.ones(3, "?")):  # fmt: skip
+    for values in (VALUES, VALUES.T, VALUES[::-1, 1:], VALUES[:, :0], VALUES.astype(">i2"),
+    np.zeros(3, "M8[25us]"), np.array(3.0),
+                   np.zeros(2, [("a", "f8"), ("b", "i4", (2,))]), np.zeros(3, "U5"),
+                   np.zeros(3, "V7"), np.ones(3, "?")):  # fmt: skip
         f = gb.Field(described(values.__array_interface__))
         assert f.dtype == values.dtype and f.shape == values.shape and (f.numpy() == values).all()
         assert f.strides == values.strides or not values.size
@@ -60,23 +75,39 @@ def test_what_numpy_describes_comes_back() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"version": 2}, "version"), ({"version": "3"}, "version"), ({"version": 1 << 80}, "version"), ({"version": None}, "version"),
-        ({"mask": object()}, "mask"), ({"shape": 3}, "shape"), ({"shape": "34"}, "shape"), ({"shape": (3, "4")}, "shape"),
-        ({"shape": (3, -4)}, "shape"), ({"shape": (1 << 63, 4)}, "shape"), ({"shape": (1 << 40, 1 << 40)}, "shape"),
-        ({"shape": (1,) * 33}, "shape"), ({"shape": None}, "shape"), ({"shape": (0, 1 << 62, 4)}, "shape"),
-        ({"strides": (8,)}, "strides"), ({"strides": 8}, "strides"), ({"strides": (8, None)}, "strides"), ({"strides": "ab"}, "strides"),
-        ({"strides": (1 << 62, 8)}, "leave the address space"), ({"strides": (-(1 << 62), 8)}, "leave the address space"),
-        ({"typestr": "f8"}, "typestr"), ({"typestr": "<f3"}, "typestr"), ({"typestr": "<q8"}, "typestr"), ({"typestr": 5}, "typestr"),
-        ({"typestr": "<f8,<f8"}, "typestr"), ({"typestr": "|O8"}, "typestr"), ({"typestr": "|V0"}, "typestr"), ({"typestr": ""}, "typestr"),
-        ({"typestr": "float64"}, "typestr"), ({"typestr": "<f8\0"}, "typestr"), ({"typestr": None}, "typestr"),
+        ({"version": 2}, "version"), ({"version": "3"}, "version"),
+        ({"version": 1 << 80}, "version"), ({"version": None}, "version"),
+        ({"mask": object()}, "mask"), ({"shape": 3}, "shape"), ({"shape": "34"}, "shape"),
+        ({"shape": (3, "4")}, "shape"),
+        ({"shape": (3, -4)}, "shape"), ({"shape": (1 << 63, 4)}, "shape"),
+        ({"shape": (1 << 40, 1 << 40)}, "shape"),
+        ({"shape": (1,) * 33}, "shape"), ({"shape": None}, "shape"),
+        ({"shape": (0, 1 << 62, 4)}, "shape"),
+        ({"strides": (8,)}, "strides"), ({"strides": 8}, "strides"),
+        ({"strides": (8, None)}, "strides"), ({"strides": "ab"}, "strides"),
+        ({"strides": (1 << 62, 8)}, "leave the address space"),
+        ({"strides": (-(1 << 62), 8)}, "leave the address space"),
+        ({"typestr": "f8"}, "typestr"), ({"typestr": "<f3"}, "typestr"),
+        ({"typestr": "<q8"}, "typestr"), ({"typestr": 5}, "typestr"),
+        ({"typestr": "<f8,<f8"}, "typestr"), ({"typestr": "|O8"}, "typestr"),
+        ({"typestr": "|V0"}, "typestr"), ({"typestr": ""}, "typestr"),
+        ({"typestr": "float64"}, "typestr"), ({"typestr": "<f8\0"}, "typestr"),
+        ({"typestr": None}, "typestr"),
         ({"typestr": "|V99999999999999999999"}, "typestr"),
-        ({"typestr": "|V8", "descr": [("a", "<f8"), ("b", "<f8")]}, "descr"), ({"typestr": "|V8", "descr": [5]}, "descr"),
-        ({"data": None}, "data"), ({"data": (0, False)}, "data"), ({"data": ()}, "data"), ({"data": (1,)}, "data"),
-        ({"data": ("1", False)}, "data"), ({"data": (-1, False)}, "."), ({"data": (1 << 64, False)}, "data"), ({"data": 4096}, "data"),
-        ({"data": ((1 << 64) - 8, False)}, "leave the address space"), ({"offset": 8}, "offset"), ({"data": "text"}, "data"),
-        ({"data": bytearray(95)}, "leave the buffer"), ({"data": bytearray(96), "offset": 1}, "leave the buffer"),
-        ({"data": bytearray(96), "offset": -1}, "offset"), ({"data": bytearray(96), "offset": 97}, "offset"),
-        ({"data": bytearray(96), "offset": 1 << 70}, "offset"), ({"data": bytearray(96), "strides": (-32, 8)}, "leave the buffer"),
+        ({"typestr": "|V8", "descr": [("a", "<f8"), ("b", "<f8")]}, "descr"),
+        ({"typestr": "|V8", "descr": [5]}, "descr"),
+        ({"data": None}, "data"), ({"data": (0, False)}, "data"), ({"data": ()}, "data"),
+        ({"data": (1,)}, "data"),
+        ({"data": ("1", False)}, "data"), ({"data": (-1, False)}, "."),
+        ({"data": (1 << 64, False)}, "data"), ({"data": 4096}, "data"),
+        ({"data": ((1 << 64) - 8, False)}, "leave the address space"), ({"offset": 8}, "offset"),
+        ({"data": "text"}, "data"),
+        ({"data": bytearray(95)}, "leave the buffer"),
+        ({"data": bytearray(96), "offset": 1}, "leave the buffer"),
+        ({"data": bytearray(96), "offset": -1}, "offset"),
+        ({"data": bytearray(96), "offset": 97}, "offset"),
+        ({"data": bytearray(96), "offset": 1 << 70}, "offset"),
+        ({"data": bytearray(96), "strides": (-32, 8)}, "leave the buffer"),
         ({"data": memoryview(bytearray(192))[::2]}, "data"),
     ],
     ids=label
@@ -116,7 +147,10 @@ def test_data_may_be_a_buffer_with_an_offset() -> None:
     with pytest.raises(BufferError):
         memory.append(0)  # held in place
     assert gb.Field(described(sound(data=bytes(96)))).readonly
-    assert gb.Field(described(sound(shape=(3,), strides=(-8,), data=memory, offset=16)))[2] == VALUES[0, 0]
+    assert (
+        gb.Field(described(sound(shape=(3,), strides=(-8,), data=memory, offset=16)))[2]
+        == VALUES[0, 0]
+    )
 
 
 def test_the_object_is_held() -> None:
@@ -131,7 +165,8 @@ def test_the_object_is_held() -> None:
 
 
 def test_buffers_of_many_kinds() -> None:
-    for buffer in (bytearray(24), memoryview(bytearray(24)).cast("d"), (ctypes.c_double * 3)(), (ctypes.c_int16 * 3 * 2)(), mmap.mmap(-1, 24),
+    for buffer in (bytearray(24), memoryview(bytearray(24)).cast("d"), (ctypes.c_double * 3)(),
+    (ctypes.c_int16 * 3 * 2)(), mmap.mmap(-1, 24),
                    memoryview(np.zeros((2, 3)))[::-1], memoryview(np.zeros((0, 3)))):  # fmt: skip
         f, view = gb.Field(buffer), memoryview(buffer)
         assert f.shape == view.shape and f.nbytes == view.nbytes and f.readonly == view.readonly
@@ -163,12 +198,16 @@ def test_struct_interfaces() -> None:
 # ---- junk ----
 
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-(1 << 65), 1 << 65) | st.floats() | st.text(max_size=6) | st.binary(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.lists(inner, max_size=4).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-(1 << 65),
+    1 << 65) | st.floats() | st.text(max_size=6) | st.binary(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.lists(inner,
+    max_size=4).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )  # fmt: skip
 SIZES = st.integers(-2, 6) | st.sampled_from([1 << 31, 1 << 62, 1 << 63, -(1 << 63)])
-TYPESTRS = st.from_regex(r"[<>|=][biufcmMSUVOt]\d{1,3}", fullmatch=True) | st.sampled_from(["<f8", "|V16", "<M8[s]"])
+TYPESTRS = st.from_regex(r"[<>|=][biufcmMSUVOt]\d{1,3}", fullmatch=True) | st.sampled_from(
+    ["<f8", "|V16", "<M8[s]"]
+)
 MEMORY = bytearray(4096)
 BASE = ctypes.addressof((ctypes.c_char * len(MEMORY)).from_buffer(MEMORY))
 KEYS = {
@@ -185,7 +224,11 @@ KEYS = {
 
 def inside(array: np.ndarray[Any, Any]) -> bool:
     """Every element lies in MEMORY; what claims more than that must not be read."""
-    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)  # type: ignore[attr-defined]
+    low, high = (
+        np.lib.array_utils.byte_bounds(array)
+        if hasattr(np.lib, "array_utils")
+        else np.byte_bounds(array)
+    )  # type: ignore[attr-defined]
     return bool(low >= BASE and high <= BASE + len(MEMORY))
 
 
@@ -198,14 +241,23 @@ def try_all(obj: Any) -> None:
             continue
         array = np.asarray(wrapped)
         if array.size and inside(array):
-            np.array(array) if array.nbytes < 1 << 24 else array.item(0)  # reads every element, where a copy has room
+            (
+                np.array(array) if array.nbytes < 1 << 24 else array.item(0)
+            )  # reads every element, where a copy has room
         assert array.ndim == wrapped.ndim and array.nbytes >= 0 and repr(wrapped.shape)
 
 
-@given(interface=st.fixed_dictionaries({}, optional={key: value | JUNK for key, value in KEYS.items()}))
+@given(
+    interface=st.fixed_dictionaries({}, optional={key: value | JUNK for key, value in KEYS.items()})
+)
 def test_junk_in_array_interfaces(interface: dict[str, Any]) -> None:
     data = interface.get("data")
-    if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], int) and data[0] not in (0, BASE, BASE + 1024):
+    if (
+        isinstance(data, tuple)
+        and len(data) == 2
+        and isinstance(data[0], int)
+        and data[0] not in (0, BASE, BASE + 1024)
+    ):
         interface["data"] = (BASE, data[1])
     try_all(described(interface))
 
@@ -217,7 +269,14 @@ def test_nearly_sound_array_interfaces(interface: dict[str, Any]) -> None:
 
 @given(
     interface=JUNK,
-    name=st.sampled_from(["__array_interface__", "__array_struct__", "__cuda_array_interface__", "__dlpack_c_exchange_api__"]),
+    name=st.sampled_from(
+        [
+            "__array_interface__",
+            "__array_struct__",
+            "__cuda_array_interface__",
+            "__dlpack_c_exchange_api__",
+        ]
+    ),
 )
 def test_junk_as_the_interface_itself(interface: Any, name: str) -> None:
     try_all(described(interface, name))
@@ -225,7 +284,10 @@ def test_junk_as_the_interface_itself(interface: Any, name: str) -> None:
 
 @given(
     interface=st.fixed_dictionaries(
-        {}, optional=KEYS | {"stream": st.integers(-2, 3) | st.none()} | {"version": st.integers(-1, 4)}
+        {},
+        optional=KEYS
+        | {"stream": st.integers(-2, 3) | st.none()}
+        | {"version": st.integers(-1, 4)},
     )
 )
 def test_cuda_array_interfaces_are_never_host_memory(interface: dict[str, Any]) -> None:
@@ -234,7 +296,11 @@ def test_cuda_array_interfaces_are_never_host_memory(interface: dict[str, Any]) 
         gb.as_numpy(obj)
     try:
         field = gb.Field(obj)
-    except (TypeError, ValueError, RuntimeError):  # junk, or no driver to ask what lies at that address
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # junk, or no driver to ask what lies at that address
         return
     assert not isinstance(field, gb.HostField)
 
@@ -258,7 +324,11 @@ def test_junk_beside_sound_memory(dims: Any, origin: Any, halo: Any, require: An
 @example(dims=None, origin=[float("inf")], names=None)
 @given(dims=JUNK, origin=JUNK, names=JUNK)
 def test_junk_in_what_an_object_carries(dims: Any, origin: Any, names: Any) -> None:
-    for extra in ({"__gt_dims__": dims}, {"__gt_dims__": ("I", "J"), "__gt_origin__": origin}, {"dims": names}):
+    for extra in (
+        {"__gt_dims__": dims},
+        {"__gt_dims__": ("I", "J"), "__gt_origin__": origin},
+        {"dims": names},
+    ):
         try:
             assert gb.Field(described(VALUES.__array_interface__, **extra)).shape == (3, 4)
         except CLEAR as error:
@@ -267,10 +337,15 @@ def test_junk_in_what_an_object_carries(dims: Any, origin: Any, names: Any) -> N
 
 WORDS = st.sampled_from([0, 1, 2, 3, 7, 8, 13, 16, 32, 33, 64, 128, 255])
 FIELDS = {
-    "ndim": st.integers(-1, 3) | st.integers(-(1 << 31), (1 << 31) - 1), "bits": WORDS, "code": WORDS, "lanes": st.sampled_from([0, 1, 2, 65535]),
-    "device_type": st.integers(-1, 20), "device_id": st.integers(-1, 1), "shape": st.lists(SIZES.map(lambda n: (n + (1 << 63)) % (1 << 64) - (1 << 63)), min_size=33, max_size=33).map(tuple) | st.none(),
-    "strides": st.lists(st.integers(-3, 3), min_size=33, max_size=33).map(tuple) | st.none(), "byte_offset": st.sampled_from([0, 8, 1 << 63, (1 << 64) - 1]),
-    "major": st.integers(0, 3), "flags": st.integers(0, 9), "data": st.sampled_from([None, BASE + 2048]),
+    "ndim": st.integers(-1, 3) | st.integers(-(1 << 31), (1 << 31) - 1), "bits": WORDS,
+    "code": WORDS, "lanes": st.sampled_from([0, 1, 2, 65535]),
+    "device_type": st.integers(-1, 20), "device_id": st.integers(-1, 1),
+    "shape": st.lists(SIZES.map(lambda n: (n + (1 << 63)) % (1 << 64) - (1 << 63)), min_size=33,
+    max_size=33).map(tuple) | st.none(),
+    "strides": st.lists(st.integers(-3, 3), min_size=33, max_size=33).map(tuple) | st.none(),
+    "byte_offset": st.sampled_from([0, 8, 1 << 63, (1 << 64) - 1]),
+    "major": st.integers(0, 3), "flags": st.integers(0, 9),
+    "data": st.sampled_from([None, BASE + 2048]),
 }  # fmt: skip
 
 
@@ -287,4 +362,8 @@ def test_junk_in_tensors(changes: dict[str, Any]) -> None:
             except BufferError as error:
                 assert str(error)
                 continue
-            assert wrapped.ndim == changes.get("ndim", 2) and repr(wrapped.shape) and wrapped.nbytes >= 0
+            assert (
+                wrapped.ndim == changes.get("ndim", 2)
+                and repr(wrapped.shape)
+                and wrapped.nbytes >= 0
+            )

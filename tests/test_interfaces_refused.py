@@ -1,4 +1,6 @@
-"""What arrayinterface/ and cudaarrayinterface/ refuse, every door of Python's objects refuses: the tables are those of Go's tests."""
+"""What arrayinterface/ and cudaarrayinterface/ refuse, every door of Python's objects refuses: the
+tables are those of Go's tests.
+"""
 
 import ctypes
 import json
@@ -18,14 +20,22 @@ HOST, CUDA = "__array_interface__", "__cuda_array_interface__"
 
 
 def rows(room: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (ROOT / room / "testdata" / "refused.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (ROOT / room / "testdata" / "refused.jsonl").read_text().splitlines()
+    ]
 
 
 def fields(descr: list[Any]) -> list[Any]:
-    """JSON has no tuples: (name, type), (name, type, shape); a name may be (title, name), a type a list of fields."""
+    """JSON has no tuples: (name, type), (name, type, shape); a name may be (title, name), a type a
+    list of fields.
+    """
     made = []
     for name, kind, *shape in descr:
-        entry = (tuple(name) if isinstance(name, list) else name, fields(kind) if isinstance(kind, list) else kind)
+        entry = (
+            tuple(name) if isinstance(name, list) else name,
+            fields(kind) if isinstance(kind, list) else kind,
+        )
         made.append((*entry, *map(tuple, shape)))
     return made
 
@@ -45,18 +55,24 @@ def said(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def refusal(door: str, interface: dict[str, Any]) -> str:
-    """What a Field over memory described so at that door is refused with, but for the door's own name."""
+    """What a Field over memory described so at that door is refused with, but for the door's own
+    name.
+    """
     obj = type("Described", (), {door: interface})()
     with pytest.raises(ValueError, match=re.escape(f"data: {door}")) as caught:
         gb.Field(obj)
     return str(caught.value).replace(door, "DOOR").replace(f" of {type(obj)!r}", "")
 
 
-@pytest.mark.parametrize("row", rows("arrayinterface"), ids=lambda row: re.sub(r"\d{9,}|[^ -~]", "..", row["why"])[:60])
+@pytest.mark.parametrize(
+    "row", rows("arrayinterface"), ids=lambda row: re.sub(r"\d{9,}|[^ -~]", "..", row["why"])[:60]
+)
 def test_both_doors_refuse_with_the_same_words(row: dict[str, Any]) -> None:
     refused = refusal(HOST, said(row))
     assert row["why"] in refused
-    if "host" not in row and "version" not in row:  # a buffer and an offset are the host's; versions are others
+    if (
+        "host" not in row and "version" not in row
+    ):  # a buffer and an offset are the host's; versions are others
         assert refusal(CUDA, said(row)) == refused
 
 
@@ -66,8 +82,11 @@ def test_what_only_devices_have(row: dict[str, Any]) -> None:
 
 
 UNREADABLE: dict[str, list[Any]] = {
-    "version": [None, "3", 3.0, 1 << 80], "shape": [None, 3, "34", (3, "4"), (1 << 63, 4), {3: 4}], "strides": [8, "ab", (8, None), (1 << 63, 8)],
-    "typestr": [None, 5, b"<f8", "\ud800"], "data": [None, (), (1,), (1, 2, 3), ("1", False), (-8, False), (1 << 64, False), 4096, "text", [4096, False]],
+    "version": [None, "3", 3.0, 1 << 80], "shape": [None, 3, "34", (3, "4"), (1 << 63, 4), {3: 4}],
+    "strides": [8, "ab", (8, None), (1 << 63, 8)],
+    "typestr": [None, 5, b"<f8", "\ud800"],
+    "data": [None, (), (1,), (1, 2, 3), ("1", False), (-8, False), (1 << 64, False), 4096, "text",
+    [4096, False]],
 }  # fmt: skip
 
 
@@ -89,14 +108,21 @@ def test_a_device_s_interface_is_a_dict() -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in rows("arrayinterface") if set(row) == {"typestr", "why"}], ids=lambda row: ascii(row["typestr"])
+    "row",
+    [row for row in rows("arrayinterface") if set(row) == {"typestr", "why"}],
+    ids=lambda row: ascii(row["typestr"]),
 )
 def test_the_reader_of_typestrs_says_the_same(row: dict[str, Any]) -> None:
     with pytest.raises(ValueError) as raised:
         _core.described_memory(row, "row", (3,), row["typestr"], (4096, False), None)
     found = str(raised.value).partition(": typestr: ")[2]
     assert row["why"] in found and ("has no bytes" in found or found in refusal(HOST, said(row)))
-    assert _core.described_memory(row, "row", (3,), "<f8", (4096, True), None) == ((3,), (4096, True), (8,), np.dtype("<f8"))
+    assert _core.described_memory(row, "row", (3,), "<f8", (4096, True), None) == (
+        (3,),
+        (4096, True),
+        (8,),
+        np.dtype("<f8"),
+    )
     with pytest.raises(TypeError, match="a str such as"):
         _core.described_memory(row, "row", (3,), 5, (4096, True), None)
 
@@ -116,6 +142,16 @@ def test_fields_without_a_name_and_without_bytes() -> None:
         [("a", "<f8", (0,)), ("", "|V16")],
     ):
         obj = type(
-            "Described", (), {HOST: {"shape": (2,), "typestr": "|V16", "descr": descr, "data": (address, False), "version": 3}}
+            "Described",
+            (),
+            {
+                HOST: {
+                    "shape": (2,),
+                    "typestr": "|V16",
+                    "descr": descr,
+                    "data": (address, False),
+                    "version": 3,
+                }
+            },
         )()
         assert gb.as_numpy(obj).dtype == np.dtype(descr)

@@ -1,4 +1,6 @@
-"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/keywords.h), and everybody who repeats it says the same."""
+"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/keywords.h), and everybody
+who repeats it says the same.
+"""
 
 import inspect
 import re
@@ -12,7 +14,9 @@ from test_lint import ROOT
 import gridbuf as gb
 from gridbuf import cli
 
-KEYWORDS = re.findall(r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/keywords.h").read_text())
+KEYWORDS = re.findall(
+    r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/keywords.h").read_text()
+)
 SHARED = [name for name, shared in KEYWORDS if shared == "1"]
 FIELDS = ["origin"]
 OWN = {
@@ -23,7 +27,17 @@ OWN = {
     gb.Field.zeros: FIELDS,
     gb.Field.ones: FIELDS,
 }
-FUNCTIONS = [gb.empty, gb.zeros, gb.ones, gb.full, gb.plan, gb.Field.empty, gb.Field.zeros, gb.Field.ones, gb.Field.full]
+FUNCTIONS = [
+    gb.empty,
+    gb.zeros,
+    gb.ones,
+    gb.full,
+    gb.plan,
+    gb.Field.empty,
+    gb.Field.zeros,
+    gb.Field.ones,
+    gb.Field.full,
+]
 
 
 def compare(found: Iterable[str], wanted: Iterable[str], where: str) -> None:
@@ -49,7 +63,11 @@ def test_the_docstring_names_what_is_taken(function: Callable[..., Any]) -> None
 def test_the_docstring_of_empty_tells_each() -> None:
     parameters = str(gb.empty.__doc__).partition("Parameters\n")[2].partition("\nReturns\n")[0]
     told = re.findall(r"^(\w.*) : ", parameters, re.MULTILINE)
-    compare([name for names in told for name in names.split(", ")], SHARED, "the docstring of empty (gridbuf/_core.pyi)")
+    compare(
+        [name for names in told for name in names.split(", ")],
+        SHARED,
+        "the docstring of empty (gridbuf/_core.pyi)",
+    )
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__qualname__)
@@ -62,7 +80,10 @@ def test_what_is_taken(function: Callable[..., Any]) -> None:
         if name in taken:
             function(**given | {name: "C" if name == "backend" else None})
             said = refusal(function, **given | {name: object()})
-            assert name in said, f"{name}=object() is taken: gb_py_read_request (pyext/core/request.c) does not read {name}"
+            assert name in said, (
+                f"{name}=object() is taken: gb_py_read_request (pyext/core/request.c) does not read"
+                f" {name}"
+            )
         else:
             with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
                 function(**given | {name: None})
@@ -71,13 +92,18 @@ def test_what_is_taken(function: Callable[..., Any]) -> None:
 def test_the_stub_and_the_command_line_name_the_same() -> None:
     stub = (ROOT / "gridbuf/_core.pyi").read_text()
     spec, field = (
-        re.findall(r"^    (\w+):", stub[stub.index(f"class {name}(") :].split("\n\n", 2)[1], re.MULTILINE)
+        re.findall(
+            r"^    (\w+):", stub[stub.index(f"class {name}(") :].split("\n\n", 2)[1], re.MULTILINE
+        )
         for name in ("Spec", "FieldSpec")
     )
     compare(["shape", "dtype", *spec], SHARED, "Spec (gridbuf/_core.pyi)")
     compare(field, FIELDS, "FieldSpec (gridbuf/_core.pyi)")
     options = re.findall(r"(?<=--)[a-z-]+", cli._parser()[1]["plan"].format_usage())
-    spelled = {name.replace("_", "-") for name in SHARED} - {"shape", "dimensions"}  # the first is no option, the other is --dims
+    spelled = {name.replace("_", "-") for name in SHARED} - {
+        "shape",
+        "dimensions",
+    }  # the first is no option, the other is --dims
     compare({*options} - {"help"}, spelled, "python -m gridbuf plan (gridbuf/cli.py)")
 
 
@@ -86,8 +112,10 @@ def test_what_a_call_says_besides_memory_is_there_when_the_call_is_known() -> No
         assert (gb.full((3, 4), value, halo=(1, 1)) == value).all()
         assert (np.asarray(gb.Field.full((3, 4), fill_value=value)) == value).all()
     for _ in range(3):
-        f = gb.Field.empty((3, 4), dims="IJ", halo=(1, 1), origin=(1, 2), padding=False, memory=None, device=None, layout=None,
-                           byte_alignment=64, aligned_index=None, backend="C", dtype=np.float32)  # fmt: skip
+        f = gb.Field.empty((3, 4), dims="IJ", halo=(1, 1), origin=(1, 2), padding=False,
+        memory=None, device=None, layout=None,
+                           byte_alignment=64, aligned_index=None, backend="C",
+                           dtype=np.float32)  # fmt: skip
         assert (f.dims, f.halo, f.origin) == (("I", "J"), ((1, 1), (1, 1)), (1, 2))
         g = gb.Field.empty((3, 4))
         assert (g.halo, g.origin) == (None, None)
@@ -113,18 +141,35 @@ DOORS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_misspelt_keyword_is_told_by_the_function_that_was_called(door: str) -> None:
-    for word, meant in (("haloo", "halo"), ("dim", "dims"), ("bakend", "backend"), ("layot", "layout"), ("defaults", "backend")):
+    for word, meant in (
+        ("haloo", "halo"),
+        ("dim", "dims"),
+        ("bakend", "backend"),
+        ("layot", "layout"),
+        ("defaults", "backend"),
+    ):
         with pytest.raises(TypeError) as raised:
             DOORS[door](**{word: None})
-        near = "" if door == "Field" and meant not in ("halo", "dims") else f"; did you mean {meant!r}?"
+        near = (
+            ""
+            if door == "Field" and meant not in ("halo", "dims")
+            else f"; did you mean {meant!r}?"
+        )
         assert str(raised.value) == f"{door}() got an unexpected keyword argument {word!r}{near}"
 
 
 def test_keywords_of_new_memory_are_not_for_a_wrap() -> None:
-    with pytest.raises(TypeError, match=r"^Field\(\) got an unexpected keyword argument 'backend', which is for new memory$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^Field\(\) got an unexpected keyword argument 'backend', which is for new memory$",
+    ):
         gb.Field(DATA, backend="C")  # type: ignore[call-arg]
     with pytest.raises(
-        TypeError, match=r"register_backend.. got an unexpected keyword argument 'aligment'; did you mean 'alignment'"
+        TypeError,
+        match=(
+            r"register_backend.. got an unexpected keyword argument 'aligment'; did you mean"
+            r" 'alignment'"
+        ),
     ):
         gb.register_backend("x", layout="F", aligment=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="data"):
@@ -147,14 +192,19 @@ def test_keywords_of_new_memory_are_not_for_a_wrap() -> None:
     ],
 )
 def test_a_backend_in_the_place_of_a_dtype(call: Callable[[str], Any]) -> None:
-    with pytest.raises(TypeError, match=r"^dtype: 'gt:cpu_ifirst' is a backend, which goes by name: backend='gt:cpu_ifirst'$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^dtype: 'gt:cpu_ifirst' is a backend, which goes by name: backend='gt:cpu_ifirst'$",
+    ):
         call("gt:cpu_ifirst")
     with pytest.raises(TypeError, match=r"^dtype: .*'float46'"):
         call("float46")
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"), [("gt:cpu", "gt:cpu_ifirst"), ("dace", "dace:cpu"), ("gt:cpu_ifrst", "gt:cpu_ifirst"), ("Numpy", "numpy"), ("GT:GPU", "gt:gpu")]
+    ("word", "meant"),
+    [("gt:cpu", "gt:cpu_ifirst"), ("dace", "dace:cpu"), ("gt:cpu_ifrst", "gt:cpu_ifirst"),
+    ("Numpy", "numpy"), ("GT:GPU", "gt:gpu")]
 )  # fmt: skip
 def test_what_begins_so_is_meant_before_what_looks_so(word: str, meant: str) -> None:
     with pytest.raises(gb.BackendError, match=f"; did you mean '{meant}'\\?$"):

@@ -1,4 +1,6 @@
-"""No file grows beyond what one reads at once: one subject a file, of sources and of tests alike."""
+"""No file grows beyond what one reads at once: one subject a file, of sources and of tests
+alike.
+"""
 
 from pathlib import Path
 
@@ -10,12 +12,24 @@ STUB = "gridbuf/_core.pyi"  # one module's, which has no other files
 def long(root: Path) -> list[str]:
     """Files with more lines; what tools keep in hidden folders and what is built is left out."""
     paths = [path for path in root.iterdir() if path.is_file()]
-    for room in (path for path in root.iterdir() if path.is_dir() and path.name[0] != "." and path.name != "build"):
-        paths += (path for path in room.rglob("*") if path.is_file() and "testdata" not in path.parts)
+    for room in (
+        path
+        for path in root.iterdir()
+        if path.is_dir() and path.name[0] != "." and path.name != "build"
+    ):
+        paths += (
+            path for path in room.rglob("*") if path.is_file() and "testdata" not in path.parts
+        )
     found = {
-        path.relative_to(root).as_posix(): path for path in paths if path.suffix in {".py", ".pyi", ".go", ".c", ".h", ".sh"}
+        path.relative_to(root).as_posix(): path
+        for path in paths
+        if path.suffix in {".py", ".pyi", ".go", ".c", ".h", ".sh"}
     }
-    return sorted(name for name, path in found.items() if name != STUB and path.read_text().count("\n") > LONGEST)
+    return sorted(
+        name
+        for name, path in found.items()
+        if name != STUB and path.read_text().count("\n") > LONGEST
+    )
 
 
 def test_no_file_is_long() -> None:

@@ -1,7 +1,9 @@
-"""Invariant 12: what is borrowed from an array is not used after Python code could run, which may have changed the array.
+"""Invariant 12: what is borrowed from an array is not used after Python code could run, which may
+have changed the array.
 
-The rule reads the C of pyext/: where a gb_py_memory or an array's shape, strides or dtype is taken, and whether it is used
-after a call that can run Python code. Which of our functions can, it works out itself.
+The rule reads the C of pyext/: where a gb_py_memory or an array's shape, strides or dtype is taken,
+and whether it is used after a call that can run Python code. Which of our functions can, it works
+out itself.
 """
 
 import re
@@ -10,15 +12,19 @@ from collections.abc import Callable, Iterator
 import pytest
 from test_lint import Sources, sources, without_comments
 
-# Functions of Python's and NumPy's that call what users write: conversions, attributes, comparisons, signals.
+# Functions of Python's and NumPy's that call what users write: conversions, attributes,
+# comparisons, signals.
 RUNS = re.compile(
     r"\b(?:PyObject_(?:Call\w*|Get\w+|Set\w+|Str|Repr|IsTrue|RichCompare\w*)|PyNumber_\w+|PyImport_\w+|PySequence_\w+|PyIter_Next"
     r"|PyDict_(?:GetItem\w*|SetItem\w*)|PySlice_Unpack|PyErr_CheckSignals|PyErr_WarnEx|PyEval_SaveThread|PyType_GenericAlloc"
     r"|PyArray_(?:CopyObject|FromAny|DescrConverter|EquivTypes|CanCastTypeTo|CastToType|CastingConverter)|vectorcall|lookup)\("
 )
-FUNCTION = re.compile(r"^(static )?[\w][\w *]*?\b(\w+)\(([^;{}]*)\) \{\n(.*?)^\}", flags=re.MULTILINE | re.DOTALL)
+FUNCTION = re.compile(
+    r"^(static )?[\w][\w *]*?\b(\w+)\(([^;{}]*)\) \{\n(.*?)^\}", flags=re.MULTILINE | re.DOTALL
+)
 BORROWS = re.compile(
-    r"\bgb_py_memory_of\([^;]*?, &?(\w+)\)|\b(\w+) = (?:\{[^;]*?|[^;=]*?)(?<!Py_NewRef\(\(PyObject \*\))PyArray_(?:DIMS|SHAPE|STRIDES|DESCR)\([^;]*"
+    r"\bgb_py_memory_of\([^;]*?, &?(\w+)\)|\b(\w+) = (?:\{[^;]*?|[^;=]*?)(?<!Py_NewRef\(\(PyObject"
+    r" \*\))PyArray_(?:DIMS|SHAPE|STRIDES|DESCR)\([^;]*"
 )
 GIVEN = re.compile(r"\bgb_py_memory \*(\w+)")  # a parameter, taken by the caller
 KEEPS = re.compile(r"\bgb_py_imported \w+ = \{[^;]*?PyArray_(?:DIMS|SHAPE|STRIDES)\(")
@@ -35,7 +41,11 @@ class Functions:
         self.running = {key for key, body in self.bodies.items() if RUNS.search(body)}
         grown = True
         while grown:
-            more = {key for key, body in self.bodies.items() if key not in self.running and any(self.calls(key[0], body))}
+            more = {
+                key
+                for key, body in self.bodies.items()
+                if key not in self.running and any(self.calls(key[0], body))
+            }
             self.running |= more
             grown = bool(more)
 
@@ -75,14 +85,23 @@ def borrowed(files: Sources) -> list[str]:
             taken += [(0, m[1], 0) for m in GIVEN.finditer(match[3])]
             runs = functions.ends(path, body)
             if KEEPS.search(body):
-                wrong.append(f"{path}: {match[2]} uses an array's own lists in a gb_py_imported, which outlives Python code")
+                wrong.append(
+                    f"{path}: {match[2]} uses an array's own lists in a gb_py_imported, which"
+                    " outlives Python code"
+                )
             for name in {name for _, name, _ in taken}:
                 spans = [(start, end) for end, other, start in taken if other == name]
                 for use in re.finditer(rf"\b{name}\b", body):
                     last = max((end for start, end in spans if end <= use.start()), default=None)
                     inside = any(start <= use.start() < end for start, end in spans)
-                    if last is not None and not inside and any(last < run <= use.start() for run in runs):
-                        wrong.append(f"{path}: {match[2]} uses {name} after Python code could change it")
+                    if (
+                        last is not None
+                        and not inside
+                        and any(last < run <= use.start() for run in runs)
+                    ):
+                        wrong.append(
+                            f"{path}: {match[2]} uses {name} after Python code could change it"
+                        )
                         break
     return wrong
 
@@ -96,23 +115,46 @@ def test_the_sources_keep(rule: Callable[[Sources], list[str]]) -> None:
 
 RUNNING = "static int convert(PyObject *o) {\n    return PyNumber_Index(o) ? 1 : 0;\n}\n"
 WRONG = [
-    "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    PyNumber_Float(v);\n    write(m.view.data);\n}\n",
+    (
+        "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n   "
+        " PyNumber_Float(v);\n    write(m.view.data);\n}\n"
+    ),
     RUNNING
-    + "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    if (convert(v)) write(&m);\n}\n",
+    + "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    if"
+    " (convert(v)) write(&m);\n}\n",
     RUNNING + "static int g(PyObject *o) {\n    return convert(o);\n}\nint f(PyArrayObject *a) {\n"
     "    npy_intp *dims = PyArray_DIMS(a);\n    g(x);\n    return dims[0];\n}\n",
-    "int f(PyArrayObject *a) {\n    gb_py_imported m = {.shape = PyArray_DIMS(a)};\n    return over(&m);\n}\n",
+    (
+        "int f(PyArrayObject *a) {\n    gb_py_imported m = {.shape = PyArray_DIMS(a)};\n    return"
+        " over(&m);\n}\n"
+    ),
     "int f(gb_py_memory *m, PyObject *v) {\n    PyNumber_Float(v);\n    return write(m);\n}\n",
-    "int f(PyArrayObject *a) {\n    PyArray_Descr *d = PyArray_DESCR(a);\n    PyErr_CheckSignals();\n    return d->type_num;\n}\n",
+    (
+        "int f(PyArrayObject *a) {\n    PyArray_Descr *d = PyArray_DESCR(a);\n   "
+        " PyErr_CheckSignals();\n    return d->type_num;\n}\n"
+    ),
 ]
 RIGHT = [
-    "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    PyNumber_Float(v);\n"
-    "    if (gb_py_memory_of(a, &m)) write(m.view.data);\n}\n",
-    "int f(PyObject *a) {\n    gb_py_memory m;\n    if (!gb_py_memory_of(a, &m)) return PyObject_IsTrue(a);\n    return write(&m);\n}\n",
-    "int f(PyArrayObject *a) {\n    int64_t shape[32];\n    memcpy(shape, PyArray_DIMS(a), 8);\n    PyObject_Str(x);\n    return shape[0];\n}\n",
-    "int f(PyArrayObject *a) {\n    PyArray_Descr *d = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(a));\n"
-    "    PyErr_CheckSignals();\n    return d->type_num;\n}\n",
-    "int f(PyObject *a) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    return gb_py_copy_finish(plan(&m), PyObject_Str(a));\n}\n",
+    (
+        "int f(PyObject *a, PyObject *v) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n   "
+        " PyNumber_Float(v);\n    if (gb_py_memory_of(a, &m)) write(m.view.data);\n}\n"
+    ),
+    (
+        "int f(PyObject *a) {\n    gb_py_memory m;\n    if (!gb_py_memory_of(a, &m)) return"
+        " PyObject_IsTrue(a);\n    return write(&m);\n}\n"
+    ),
+    (
+        "int f(PyArrayObject *a) {\n    int64_t shape[32];\n    memcpy(shape, PyArray_DIMS(a),"
+        " 8);\n    PyObject_Str(x);\n    return shape[0];\n}\n"
+    ),
+    (
+        "int f(PyArrayObject *a) {\n    PyArray_Descr *d = (PyArray_Descr *)Py_NewRef((PyObject"
+        " *)PyArray_DESCR(a));\n    PyErr_CheckSignals();\n    return d->type_num;\n}\n"
+    ),
+    (
+        "int f(PyObject *a) {\n    gb_py_memory m;\n    gb_py_memory_of(a, &m);\n    return"
+        " gb_py_copy_finish(plan(&m), PyObject_Str(a));\n}\n"
+    ),
 ]
 
 

@@ -1,7 +1,8 @@
 """The names of C say in which room they live, so that a reader of any file knows where to look.
 
-A room's functions, types, constants and macros begin with its prefix; what all rooms share stands in a few headers of alloc/
-and begins with gb_ alone. The rule takes the sources as {path: text}, and is shown violations, too.
+A room's functions, types, constants and macros begin with its prefix; what all rooms share stands
+in a few headers of alloc/ and begins with gb_ alone. The rule takes the sources as {path: text},
+and is shown violations, too.
 """
 
 import re
@@ -21,8 +22,12 @@ ROOMS = {
     "bridge": "gbridge gb_bridge",
     "pyext": "gb_py",
 }
-GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strides", "process", "clock", "target")}
-# Templates are included once for each of their variants; dlpack.h and kernels.h are written in a standard's and in a GPU's names.
+GROUND = {
+    f"alloc/{name}.h"
+    for name in ("errors", "elements", "numbers", "strides", "process", "clock", "target")
+}
+# Templates are included once for each of their variants; dlpack.h and kernels.h are written in a
+# standard's and in a GPU's names.
 INNER = re.compile(
     r"_body\.h$|^cuda/(fake|internal/fake)|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"
     r"|^gufunc/kernels/loops/(lanes|headers|f32|f64|avx2|base)\.h$"
@@ -46,15 +51,22 @@ def declared(path: str, text: str) -> set[str]:
     header = path.endswith(".h")
     names = set(re.findall(FUNCTION.format("" if header else "static|"), text, flags=re.MULTILINE))
     if header:
-        names |= set(re.findall(r"^#\s*define (\w+)", text, re.M)) - set(re.findall(r"^#\s*undef (\w+)", text, re.M))
-        names |= {name for pattern in TYPES for name in re.findall(pattern, text, flags=re.MULTILINE)}
+        names |= set(re.findall(r"^#\s*define (\w+)", text, re.M)) - set(
+            re.findall(r"^#\s*undef (\w+)", text, re.M)
+        )
+        names |= {
+            name for pattern in TYPES for name in re.findall(pattern, text, flags=re.MULTILINE)
+        }
         for constants in re.findall(r"\benum(?: \w+)? \{([^}]*)\}", text):
             names |= set(re.findall(r"(?:^|,)\s*(\w+)\s*(?=[,=]|$)", constants))
     return names
 
 
 def begins(name: str, prefixes: str) -> bool:
-    return any(name.lower() == prefix or name.lower().startswith(prefix + "_") for prefix in prefixes.split())
+    return any(
+        name.lower() == prefix or name.lower().startswith(prefix + "_")
+        for prefix in prefixes.split()
+    )
 
 
 def misnamed(files: Sources) -> list[str]:
@@ -70,7 +82,10 @@ def misnamed(files: Sources) -> list[str]:
         wrong += [f"{path}: {name} does not begin with {prefixes}" for name in sorted(names)
                   if not begins(name, prefixes) and not OTHERS.match(name)]  # fmt: skip
         if room != "cuda":
-            wrong += [f"{path}: {name} is inside cuda/" for name in sorted(set(re.findall(r"\bgb_cu_\w+", text, flags=re.I)))]
+            wrong += [
+                f"{path}: {name} is inside cuda/"
+                for name in sorted(set(re.findall(r"\bgb_cu_\w+", text, flags=re.I)))
+            ]
     return wrong
 
 

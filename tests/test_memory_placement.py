@@ -37,7 +37,11 @@ def test_blocks_of_drawn_sizes_do_not_alias_new_or_used_before(seed: int) -> Non
         if len(held) == MOST or (held and draw.random() < 0.4):
             del held[draw.randrange(len(held))]
         else:
-            kind = {"shape": (draw.choice(sizes),), "dtype": "u1", "aligned_index": (draw.randrange(9),)}
+            kind = {
+                "shape": (draw.choice(sizes),),
+                "dtype": "u1",
+                "aligned_index": (draw.randrange(9),),
+            }
             held.append(gb.zeros(**kind) if draw.random() < 0.2 else gb.empty(**kind))
         assert near_pairs([address(a) for a in held]) == 0, [hex(address(a)) for a in held]
 

@@ -19,7 +19,9 @@ def test_views_and_fields_have_the_id_of_the_memory_they_lie_in() -> None:
     f = gb.Field.empty((4, 5), dims="IJ")
     number = gb.memory.buffer_id(f)
     assert number is not None
-    assert {gb.memory.buffer_id(x) for x in (f[1:], f.numpy(), f.numpy()[::2], gb.Field(f.numpy()))} == {number}
+    assert {
+        gb.memory.buffer_id(x) for x in (f[1:], f.numpy(), f.numpy()[::2], gb.Field(f.numpy()))
+    } == {number}
     assert gb.memory.buffer_id(np.zeros(3)) is None
     assert gb.memory.buffer_id("text") is None
 
@@ -31,7 +33,11 @@ def test_the_report_lists_the_largest_first_with_their_shape() -> None:
     assert sizes == sorted(sizes, reverse=True)
     by_id = {buffer.id: buffer for buffer in report}
     mine = by_id[gb.memory.buffer_id(large)]
-    assert mine.plan == large.plan and mine.address == large.numpy().ctypes.data and 0 <= mine.age < 3600
+    assert (
+        mine.plan == large.plan
+        and mine.address == large.numpy().ctypes.data
+        and 0 <= mine.age < 3600
+    )
     assert mine.nbytes == large.plan.alloc_nbytes and mine.where is None
     assert by_id[gb.memory.buffer_id(small)].plan.shape == (100, 100)
     assert sum(sizes) == gb.memory.stats()["live_bytes"]
@@ -43,7 +49,12 @@ def test_a_report_of_few_holds_the_largest() -> None:
     everything = [b.id for b in gb.memory.report(100000)]  # what other tests still hold, too
     assert [b.id for b in gb.memory.report(2)] == everything[:2]
     mine = [gb.memory.buffer_id(array) for array in held]
-    assert [number for number in everything if number in mine] == [mine[2], mine[3], mine[0], mine[1]]
+    assert [number for number in everything if number in mine] == [
+        mine[2],
+        mine[3],
+        mine[0],
+        mine[1],
+    ]
     assert len(gb.memory.report(0)) == 0
 
 

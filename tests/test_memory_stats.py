@@ -1,4 +1,6 @@
-"""The heap's counters: what each means, what a limit does, and that they agree under eight threads."""
+"""The heap's counters: what each means, what a limit does, and that they agree under eight
+threads.
+"""
 
 import gc
 import threading
@@ -9,12 +11,24 @@ import pytest
 
 import gridbuf as gb
 
-COUNTED = ["live_bytes", "cached_bytes", "peak_bytes", "live_buffers", "allocations", "hits", "misses"]
+COUNTED = [
+    "live_bytes",
+    "cached_bytes",
+    "peak_bytes",
+    "live_buffers",
+    "allocations",
+    "hits",
+    "misses",
+]
 
 
 def check(s: dict[str, int]) -> None:
     """What holds at any moment."""
-    assert 0 <= s["live_bytes"] <= s["peak_bytes"] and s["cached_bytes"] >= 0 and s["live_buffers"] >= 0
+    assert (
+        0 <= s["live_bytes"] <= s["peak_bytes"]
+        and s["cached_bytes"] >= 0
+        and s["live_buffers"] >= 0
+    )
     assert s["hits"] + s["misses"] == s["allocations"] >= s["live_buffers"] and s["hits"] >= 0
     assert (s["live_bytes"] == 0) == (s["live_buffers"] == 0)
 
@@ -36,11 +50,17 @@ def test_a_buffer_comes_misses_goes_and_hits(shape: tuple[int, ...]) -> None:
     a = gb.empty(shape)
     reserved = gb.plan(shape).alloc_nbytes
     live = gb.memory.stats()
-    assert live["live_buffers"] == first["live_buffers"] + 1 and live["live_bytes"] == first["live_bytes"] + reserved
+    assert (
+        live["live_buffers"] == first["live_buffers"] + 1
+        and live["live_bytes"] == first["live_bytes"] + reserved
+    )
     assert live["peak_bytes"] >= live["live_bytes"]
     del a
     gone = gb.memory.stats()
-    assert gone["live_bytes"] == first["live_bytes"] and gone["cached_bytes"] == live["cached_bytes"] + reserved
+    assert (
+        gone["live_bytes"] == first["live_bytes"]
+        and gone["cached_bytes"] == live["cached_bytes"] + reserved
+    )
     b = gb.empty(shape)
     again = gb.memory.stats()
     assert again["hits"] == gone["hits"] + 1 and again["misses"] == gone["misses"]
@@ -73,8 +93,8 @@ def test_a_limit_gives_the_cache_back_before_it_refuses() -> None:
         gb.memory.set_limit(None)
     needed = gb.plan((1_000_000,)).alloc_nbytes
     assert str(caught.value).startswith(
-        f"cannot allocate {needed} bytes: {before['live_bytes']} bytes are live in {before['live_buffers']} buffers "
-        f"and the limit is {limit}"
+        f"cannot allocate {needed} bytes: {before['live_bytes']} bytes are live in"
+        f" {before['live_buffers']} buffers and the limit is {limit}"
     )
     assert gb.memory.stats()["cached_bytes"] < before["cached_bytes"] - 39_000_000
 
@@ -135,10 +155,15 @@ assert gb.memory.stats()["cached_bytes"] < 2 << 20
 
 @pytest.mark.parametrize("low, high", [(8, 21), (16, 22), (10, 17)])
 def test_free_memory_serves_any_size_and_holds_what_its_user_wrote(low: int, high: int) -> None:
-    in_child.python(MIXTURE.replace("SEED", "1").replace("LOW", str(low)).replace("HIGH", str(high)))
+    in_child.python(
+        MIXTURE.replace("SEED", "1").replace("LOW", str(low)).replace("HIGH", str(high))
+    )
 
 
 def test_the_ranks_of_a_node_share_what_is_kept() -> None:
-    code = "import gridbuf as gb; a = [gb.zeros((8 << 20,)) for _ in range(100)]; print(gb.memory.stats()['cache_bound'])"
+    code = (
+        "import gridbuf as gb; a = [gb.zeros((8 << 20,)) for _ in range(100)];"
+        " print(gb.memory.stats()['cache_bound'])"
+    )
     alone, among = (int(in_child.python(code, OMPI_COMM_WORLD_LOCAL_SIZE=n)) for n in ("1", "64"))
     assert among < alone and among <= max(alone // 64, 64 << 20)

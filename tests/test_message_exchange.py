@@ -1,4 +1,6 @@
-"""Exchanges in one call (`_core.MessageExchange`): what is done in which order, and what is left when something fails. Messages are played."""
+"""Exchanges in one call (`_core.MessageExchange`): what is done in which order, and what is left
+when something fails. Messages are played.
+"""
 
 import gc
 import os
@@ -19,18 +21,30 @@ def slots(n: int, *bound: Any) -> list[Any]:
 
 
 class Played:
-    """Messages that come when they are told to: two fields of four points, of which the inner two go out and the outer two come."""
+    """Messages that come when they are told to: two fields of four points, of which the inner two
+    go out and the outer two come.
+    """
 
     def __init__(self, **keywords: Any) -> None:
         self.out, self.come, self.log = np.zeros(4), np.arange(10.0, 14.0), []
         self.polls = 0  # until all has come
         self.counter = np.zeros(1, np.int64)
-        pack = _core.CopyProgram(slots(2, self.out), [(2, 16 * i, (8,), i, 8, (8,), (2,), FLOAT, 0) for i in range(2)])
+        pack = _core.CopyProgram(
+            slots(2, self.out), [(2, 16 * i, (8,), i, 8, (8,), (2,), FLOAT, 0) for i in range(2)]
+        )
         local = _core.CopyProgram(slots(2), [])
-        unpack = _core.CopyProgram(slots(2, self.come), [(i, 0, (24,), 2, 16 * i, (8,), (2,), FLOAT, 0) for i in range(2)])
+        unpack = _core.CopyProgram(
+            slots(2, self.come), [(i, 0, (24,), 2, 16 * i, (8,), (2,), FLOAT, 0) for i in range(2)]
+        )
         self.programs = pack, local, unpack
         self.requests: Any = ["a", "b"]
-        self.given = {"check": None, "requests": self.requests, "counters": (self.counter,), "spin": 0.0, **keywords}
+        self.given = {
+            "check": None,
+            "requests": self.requests,
+            "counters": (self.counter,),
+            "spin": 0.0,
+            **keywords,
+        }
         self.exchange = self.made()
         self.fields = [gb.Field.from_array(np.arange(4.0) + 4 * i) for i in range(2)]
 
@@ -70,7 +84,9 @@ def test_what_has_not_come_is_asked_for_again() -> None:
     assert played.values()[0] == [0.0, 1.0, 2.0, 3.0]
     assert played.exchange.test() is True
     assert played.values()[0] == [10.0, 1.0, 2.0, 11.0]
-    assert played.exchange.test() is played.exchange.poll() is played.exchange.drop() is True  # nothing is under way
+    assert (
+        played.exchange.test() is played.exchange.poll() is played.exchange.drop() is True
+    )  # nothing is under way
     assert played.counter[0] == 1
 
 
@@ -103,7 +119,13 @@ def test_fields_stay_alive_while_messages_are_under_way() -> None:
 def test_what_takes_a_thought_is_left_to_python(given: str) -> None:
     played = Played()
     f, g = played.fields
-    objects = {"twice": (f, f), "an array": (f, np.zeros(4)), "a list": (f, [g]), "too few": (f,), "one memory": (f, f[::-1])}
+    objects = {
+        "twice": (f, f),
+        "an array": (f, np.zeros(4)),
+        "a list": (f, [g]),
+        "too few": (f,),
+        "one memory": (f, f[::-1]),
+    }
     assert played.exchange.run(*objects[given]) is None
     assert played.log == []
 
@@ -134,7 +156,13 @@ def test_errors_of_what_it_calls() -> None:
     played = Played()
     played.begin = wrong  # type: ignore[method-assign]
     exchange = _core.MessageExchange(
-        (_core.CopyProgram(slots(2), []), None, None), wrong, played.ended, None, played.requests, (), 0.0
+        (_core.CopyProgram(slots(2), []), None, None),
+        wrong,
+        played.ended,
+        None,
+        played.requests,
+        (),
+        0.0,
     )
     with pytest.raises(KeyError):
         exchange.start(*played.fields)
@@ -164,10 +192,22 @@ def test_messages_inside_fields_are_found_by_their_addresses() -> None:
     ("keywords", "error", "text"),
     [
         ({"requests": ()}, TypeError, "requests: expected a list"),
-        ({"requests": [], "requests_at": len, "inside": (0,)}, TypeError, "a dict where messages lie inside fields"),
-        ({"requests": {}, "requests_at": len, "inside": (2,)}, ValueError, "inside: there is no field 2"),
+        (
+            {"requests": [], "requests_at": len, "inside": (0,)},
+            TypeError,
+            "a dict where messages lie inside fields",
+        ),
+        (
+            {"requests": {}, "requests_at": len, "inside": (2,)},
+            ValueError,
+            "inside: there is no field 2",
+        ),
         ({"requests": {}, "inside": (0,)}, TypeError, "a tuple beside requests_at="),
-        ({"requests": {}, "requests_at": len, "inside": [0]}, TypeError, "a tuple beside requests_at="),
+        (
+            {"requests": {}, "requests_at": len, "inside": [0]},
+            TypeError,
+            "a tuple beside requests_at=",
+        ),
         ({"requests_at": None, "inside": (0,)}, TypeError, "a tuple beside requests_at="),
         ({"counters": (np.zeros(3, np.int64),)}, ValueError, "the memory of one int64"),
         ({"counters": (b"12345678",)}, BufferError, "not writable"),
@@ -231,14 +271,18 @@ def test_what_others_have_begun_and_not_ended_is_left_to_python() -> None:
     assert other.exchange.drop() is True
     assert turns.tolist() == [2, 2]
     assert played.exchange.run(*played.fields) is True
-    gone = _core.MessageExchange((_core.CopyProgram([], []), None, None), len, lambda _: False, None, [], (turns,), 0.0)
+    gone = _core.MessageExchange(
+        (_core.CopyProgram([], []), None, None), len, lambda _: False, None, [], (turns,), 0.0
+    )
     gone.start()
     del gone  # nobody asks any more
     assert turns.tolist() == [4, 4]
 
 
 def test_an_end_is_that_of_the_exchange_it_was_asked_for() -> None:
-    """While MPI is asked, another thread may see the end, and begin the next exchange over the same requests."""
+    """While MPI is asked, another thread may see the end, and begin the next exchange over the same
+    requests.
+    """
     played = Played()
     asked: list[Any] = []
 

@@ -45,9 +45,12 @@ class Horizontal(enum.Enum):
 
 
 ANNOTATIONS: list[tuple[Any, tuple[str, ...]]] = [
-    ("IJ", ("I", "J")), (["I", "0"], ("I", "0")), ([1, "K"], ("1", "K")), (Axis("I"), ("I",)), ((Axis("I"), Axis("J")), ("I", "J")),
-    (SimpleNamespace(axes=(Axis("I"), Axis("J")), data_dims=()), ("I", "J")), (SimpleNamespace(axes=(Axis("K"),), data_dims=(3, 2)), ("K", "0", "1")),
-    ([Dimension("J"), Dimension("I")], ("J", "I")), (Dimension("K"), ("K",)), ([Horizontal.I, Horizontal.J], ("I", "J")), ((), ()),
+    ("IJ", ("I", "J")), (["I", "0"], ("I", "0")), ([1, "K"], ("1", "K")), (Axis("I"), ("I",)),
+    ((Axis("I"), Axis("J")), ("I", "J")),
+    (SimpleNamespace(axes=(Axis("I"), Axis("J")), data_dims=()), ("I", "J")),
+    (SimpleNamespace(axes=(Axis("K"),), data_dims=(3, 2)), ("K", "0", "1")),
+    ([Dimension("J"), Dimension("I")], ("J", "I")), (Dimension("K"), ("K",)),
+    ([Horizontal.I, Horizontal.J], ("I", "J")), ((), ()),
 ]  # fmt: skip
 
 
@@ -57,7 +60,9 @@ def test_annotations(annotation: Any, names: tuple[str, ...]) -> None:
     assert gb.get_dims(SimpleNamespace(__gt_dims__=annotation)) == names
 
 
-@pytest.mark.parametrize("dims", [[Dimension("J"), Dimension("I")], [Axis("J"), Axis("I")], [Horizontal.J, Horizontal.I]])
+@pytest.mark.parametrize(
+    "dims", [[Dimension("J"), Dimension("I")], [Axis("J"), Axis("I")], [Horizontal.J, Horizontal.I]]
+)
 def test_axes_as_dims(dims: Any) -> None:
     assert gb.Field(A, dims).dims == ("J", "I")
     assert (
@@ -68,7 +73,9 @@ def test_axes_as_dims(dims: Any) -> None:
     assert gb.Field.zeros((2, 3), dims="IJ").transpose(dims).dims == ("J", "I")
 
 
-@pytest.mark.parametrize("names", [("X",), ("I", "I"), ("i",), ("01",), ("I", None), "IX", ("9" * 5000,), ["IJ"]])
+@pytest.mark.parametrize(
+    "names", [("X",), ("I", "I"), ("i",), ("01",), ("I", None), "IX", ("9" * 5000,), ["IJ"]]
+)
 def test_names_that_are_none(names: Any) -> None:
     with pytest.raises(ValueError, match="__gt_dims__"):
         gb.get_dims(SimpleNamespace(__gt_dims__=names))
@@ -88,12 +95,18 @@ def test_what_names_nothing(junk: Any) -> None:
 def test_a_set_has_no_order(names: Any) -> None:
     field, storage, numbers = gb.Field(A, dims="IJ"), gs.ones((2, 3)), type(names)((0, 1))
     calls: list[Callable[[], Any]] = [
-        lambda: gb.empty((2, 3), dims=names), lambda: gb.Field(A, dims=names), lambda: gs.empty((2, 3), dims=names), lambda: gs.empty(numbers),
-        lambda: gs.empty((2, 3), halo=numbers), lambda: gs.empty((2, 3), aligned_index=numbers), lambda: gs.empty((2, 3), layout=numbers),
-        lambda: gb.empty((2, 3), layout=numbers), lambda: gb.empty((2, 3), halo=(numbers, 0)), lambda: gb.Field(A, origin=numbers),
-        lambda: gb.get_dims(A, names), lambda: gb.as_numpy(field, names), lambda: field.transpose(names), lambda: np.transpose(storage, numbers),
-        lambda: np.sum(field, axis=numbers), lambda: np.sum(storage, axis=numbers), lambda: gbd.grid((2, 3), dims=names),
-        lambda: gbd.grid(numbers), lambda: gbd.grid((2, 3), halo=numbers), lambda: gbd.grid((2, 3), blocks=numbers),
+        lambda: gb.empty((2, 3), dims=names), lambda: gb.Field(A, dims=names),
+        lambda: gs.empty((2, 3), dims=names), lambda: gs.empty(numbers),
+        lambda: gs.empty((2, 3), halo=numbers), lambda: gs.empty((2, 3), aligned_index=numbers),
+        lambda: gs.empty((2, 3), layout=numbers),
+        lambda: gb.empty((2, 3), layout=numbers), lambda: gb.empty((2, 3), halo=(numbers, 0)),
+        lambda: gb.Field(A, origin=numbers),
+        lambda: gb.get_dims(A, names), lambda: gb.as_numpy(field, names),
+        lambda: field.transpose(names), lambda: np.transpose(storage, numbers),
+        lambda: np.sum(field, axis=numbers), lambda: np.sum(storage, axis=numbers),
+        lambda: gbd.grid((2, 3), dims=names),
+        lambda: gbd.grid(numbers), lambda: gbd.grid((2, 3), halo=numbers),
+        lambda: gbd.grid((2, 3), blocks=numbers),
         lambda: gb.gufunc.dot(A, A, axes={(0,), (1,), ()}),
     ]  # fmt: skip
     for call in calls:

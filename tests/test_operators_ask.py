@@ -1,4 +1,6 @@
-"""Operators of storages and Fields ask the other operand's class whatever ndarray's operators ask it."""
+"""Operators of storages and Fields ask the other operand's class whatever ndarray's operators ask
+it.
+"""
 
 import operator
 from collections.abc import Callable
@@ -20,11 +22,20 @@ def _said(what: str) -> Callable[[Any, Any], str]:
 
 
 REFUSING: dict[str, Any] = {
-    "__array_ufunc__": None, "__radd__": _said("radd"), "__gt__": _said("gt"), "__eq__": _said("eq"), "__ne__": _said("ne"),
+    "__array_ufunc__": None, "__radd__": _said("radd"), "__gt__": _said("gt"),
+    "__eq__": _said("eq"), "__ne__": _said("ne"),
 }  # fmt: skip
 NUMBERS = [float, int, complex, np.float64, np.float32, np.int64]
 KINDS: dict[str, Any] = {"storage": gs.full, "Field": gb.Field.full}
-BINARY: list[Any] = [operator.add, operator.pow, operator.lt, operator.eq, operator.ne, divmod, np.add]
+BINARY: list[Any] = [
+    operator.add,
+    operator.pow,
+    operator.lt,
+    operator.eq,
+    operator.ne,
+    divmod,
+    np.add,
+]
 
 
 @pytest.fixture(params=KINDS)
@@ -57,8 +68,12 @@ def test_a_list_that_answers_ufuncs_itself_is_asked(ours: Any) -> None:
 
 
 @pytest.mark.parametrize("base", [float, int, complex, np.float64, np.float32, list, object])
-@pytest.mark.parametrize(("does", "said"), [("add", "radd"), ("lt", "gt"), ("eq", "eq"), ("ne", "ne")])
-def test_what_refuses_ufuncs_has_its_own_operator_asked(ours: Any, base: Any, does: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("does", "said"), [("add", "radd"), ("lt", "gt"), ("eq", "eq"), ("ne", "ne")]
+)
+def test_what_refuses_ufuncs_has_its_own_operator_asked(
+    ours: Any, base: Any, does: str, said: str
+) -> None:
     other = type("Sub", (base,), REFUSING)(*([2] if base in NUMBERS else []))
     array = np.full((3, 4, 5), 7.0)
     assert getattr(operator, does)(array, other) == getattr(operator, does)(ours, other) == said
@@ -70,7 +85,9 @@ def test_what_refuses_ufuncs_has_its_own_operator_asked(ours: Any, base: Any, do
 
 @pytest.mark.parametrize("base", NUMBERS)
 @pytest.mark.parametrize("does", BINARY)
-def test_a_number_of_a_class_with_nothing_to_say_is_a_number(ours: Any, base: Any, does: Any) -> None:
+def test_a_number_of_a_class_with_nothing_to_say_is_a_number(
+    ours: Any, base: Any, does: Any
+) -> None:
     if base is complex and does is divmod:
         pytest.skip("not of complex numbers")
     number, array = type("Sub", (base,), {})(2), np.full((3, 4, 5), 7.0)
@@ -79,7 +96,10 @@ def test_a_number_of_a_class_with_nothing_to_say_is_a_number(ours: Any, base: An
     assert isinstance(wanted, tuple) or found.dtype == wanted.dtype
 
 
-@pytest.mark.parametrize("does", [operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt, operator.add])
+@pytest.mark.parametrize(
+    "does",
+    [operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt, operator.add],
+)
 @pytest.mark.parametrize("swapped", [False, True])
 def test_the_first_operands_order_is_the_results(does: Any, swapped: bool) -> None:
     a = np.arange(24.0).reshape(2, 3, 4)
@@ -111,5 +131,9 @@ def test_a_subclass_may_ask_its_base_or_nothing() -> None:
 
     for cls in (Counting, type("Silent", (gs.CPUStorage,), {})):
         y: Any = cls._of(np.full(3, 7.0), None, gs.zeros(3, axes="I")._meta)
-        assert type(y + y) is cls and (np.asarray(y + 1) == 8.0).all() and (np.asarray(-y) == -7.0).all()
+        assert (
+            type(y + y) is cls
+            and (np.asarray(y + 1) == 8.0).all()
+            and (np.asarray(-y) == -7.0).all()
+        )
     assert Counting.asked == 3

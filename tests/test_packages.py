@@ -15,16 +15,23 @@ LATER = ["exact", "gufunc", "interface", "interop", "storage"]
 
 
 def test_importing_gridbuf_loads_none_of_them() -> None:
-    inner = python("import sys, gridbuf; print([m for m in sys.modules if m.startswith('gridbuf.') and m.count('.') > 1])")
+    inner = python(
+        "import sys, gridbuf; print([m for m in sys.modules if m.startswith('gridbuf.') and"
+        " m.count('.') > 1])"
+    )
     assert inner == "[]"
 
 
 def test_gridbuf_has_no_module_getattr() -> None:
-    """Python does not specialize the attributes of a module that has one: every gb.empty would cost 25 ns more."""
+    """Python does not specialize the attributes of a module that has one: every gb.empty would cost
+    25 ns more.
+    """
     assert not hasattr(gridbuf, "__getattr__")
 
 
-@pytest.mark.parametrize("code", ["from gridbuf.storage import zeros", "import gridbuf.interface as i; i.acquired"])
+@pytest.mark.parametrize(
+    "code", ["from gridbuf.storage import zeros", "import gridbuf.interface as i; i.acquired"]
+)
 def test_they_are_modules_to_import_from(code: str) -> None:
     python(code)
 
@@ -46,9 +53,13 @@ def test_other_names_are_attribute_errors() -> None:
 
 def extras(*names: str) -> set[str]:
     """The packages in these extras, by the name that pip goes by."""
-    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())[
+        "project"
+    ]
     return {
-        normal(re.split(r"[<>=;\[ ]", requirement)[0]) for name in names for requirement in project["optional-dependencies"][name]
+        normal(re.split(r"[<>=;\[ ]", requirement)[0])
+        for name in names
+        for requirement in project["optional-dependencies"][name]
     }
 
 
@@ -59,10 +70,22 @@ def normal(package: str) -> str:
 def test_the_extras_have_the_packages_of_the_consumers() -> None:
     ours = {normal(name) for name in consumers.packages()} - {"numpy"}
     for_gpus_or_old_pythons = {"cupy", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex"}
-    helpers = {"scipy", "zarr", "netcdf4", "setuptools", "meson", "ninja"}  # of consumers, of recipes, of what is compiled
-    named, wanted = extras("consumers", "consumers-heavy", "consumers-compiled") - helpers, ours - for_gpus_or_old_pythons
-    assert not wanted - named, f"the extras consumers, -heavy and -compiled of pyproject.toml lack {sorted(wanted - named)}"
-    assert not named - wanted, f"no consumer is {sorted(named - wanted)} of the extras in pyproject.toml"
+    helpers = {
+        "scipy",
+        "zarr",
+        "netcdf4",
+        "setuptools",
+        "meson",
+        "ninja",
+    }  # of consumers, of recipes, of what is compiled
+    named = extras("consumers", "consumers-heavy", "consumers-compiled") - helpers
+    wanted = ours - for_gpus_or_old_pythons
+    assert not wanted - named, (
+        f"the extras consumers, -heavy and -compiled of pyproject.toml lack {sorted(wanted - named)}"
+    )
+    assert not named - wanted, (
+        f"no consumer is {sorted(named - wanted)} of the extras in pyproject.toml"
+    )
 
 
 def test_the_demo_needs_what_its_extra_has() -> None:

@@ -1,4 +1,6 @@
-"""A distributed run on paper: its figures are those of the plans that the run would make, and the command says what it is told wrong."""
+"""A distributed run on paper: its figures are those of the plans that the run would make, and the
+command says what it is told wrong.
+"""
 
 from math import prod
 from pathlib import Path
@@ -27,20 +29,54 @@ def run_of(words: str) -> tuple[figures.Run, Any]:
 
 
 CASES = [
-    ("29 17 --ranks 6 --levels 5 --fields 2 --halo 1:2 3 --dtype float32", "grid", ((29, 17),), {"halo": ((1, 2), 3)}),
+    (
+        "29 17 --ranks 6 --levels 5 --fields 2 --halo 1:2 3 --dtype float32",
+        "grid",
+        ((29, 17),),
+        {"halo": ((1, 2), 3)},
+    ),
     ("29 17 --ranks 60 --periodic I --halo 2", "grid", ((29, 17),), {"halo": 2, "periodic": "I"}),
-    ("12 --ranks 5 --periodic K --dims K --halo 2", "grid", ((12,), "K"), {"halo": 2, "periodic": "K"}),
+    (
+        "12 --ranks 5 --periodic K --dims K --halo 2",
+        "grid",
+        ((12,), "K"),
+        {"halo": 2, "periodic": "K"},
+    ),
     ("9 8 7 --ranks 12", "grid", ((9, 8, 7), "IJK"), {"halo": 1}),
-    ("7 --cubed-sphere --ranks 54 --halo 2 --levels 3", "cubed_sphere", (7,), {"halo": 2, "blocks": (3, 3)}),
+    (
+        "7 --cubed-sphere --ranks 54 --halo 2 --levels 3",
+        "cubed_sphere",
+        (7,),
+        {"halo": 2, "blocks": (3, 3)},
+    ),
     ("6 --cubed-sphere --ranks 4 --halo 1", "cubed_sphere", (6,), {"halo": 1, "blocks": (1, 1)}),
-    ("12 9 --tripolar --ranks 6 --halo 2 --blocks 3 2", "tripolar", ((12, 9),), {"halo": 2, "blocks": (3, 2)}),
-    ("12 9 --tripolar F --ranks 3 --halo 2 --blocks 1 3", "tripolar", ((12, 9),), {"halo": 2, "blocks": (1, 3), "pivot": "F"}),
-    ("4 4 --ranks 3 --blocks 2 2 --periodic IJ --halo 3", "grid", ((4, 4),), {"halo": 3, "blocks": (2, 2), "periodic": "IJ"}),
+    (
+        "12 9 --tripolar --ranks 6 --halo 2 --blocks 3 2",
+        "tripolar",
+        ((12, 9),),
+        {"halo": 2, "blocks": (3, 2)},
+    ),
+    (
+        "12 9 --tripolar F --ranks 3 --halo 2 --blocks 1 3",
+        "tripolar",
+        ((12, 9),),
+        {"halo": 2, "blocks": (1, 3), "pivot": "F"},
+    ),
+    (
+        "4 4 --ranks 3 --blocks 2 2 --periodic IJ --halo 3",
+        "grid",
+        ((4, 4),),
+        {"halo": 3, "blocks": (2, 2), "periodic": "IJ"},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("words", "kind", "args", "keywords"), CASES, ids=[case[0] for case in CASES])
-def test_figures_are_those_of_the_plans(words: str, kind: str, args: Any, keywords: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("words", "kind", "args", "keywords"), CASES, ids=[case[0] for case in CASES]
+)
+def test_figures_are_those_of_the_plans(
+    words: str, kind: str, args: Any, keywords: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run, arguments = run_of(words)
     counts = figures.chosen(run) if arguments.blocks is None else tuple(arguments.blocks)
     own = figures.figures(run, counts)
@@ -49,21 +85,30 @@ def test_figures_are_those_of_the_plans(words: str, kind: str, args: Any, keywor
         monkeypatch.setattr(making, "engine_of", lambda *_, rank=rank: Played(rank, run.ranks))
         grid = getattr(gbd, kind)(*args, **keywords)
         dims = "".join(grid.dims) + ("K" if run.levels else "")
-        fields = [grid.zeros(dims, run.dtype, sizes={"K": run.levels or 0}) for _ in range(run.fields)]
+        fields = [
+            grid.zeros(dims, run.dtype, sizes={"K": run.levels or 0}) for _ in range(run.fields)
+        ]
         plan = grid.plan(*fields)
         received.append(sum(m.payload for m in plan.receives.values()))
         copied.append(sum(prod(shape) * dtype.itemsize for *_, shape, dtype, _ in plan.copies))
         messages.append(len(plan.receives))
         flat = [f for field in fields for f in (field if isinstance(field, list) else [field])]
         memory.append(sum(gb.Plan.of(f).nbytes for f in flat))
-        points.append(sum(prod(b - a for a, b in zip(block.start, block.stop, strict=True)) for block in grid.blocks))
+        points.append(
+            sum(
+                prod(b - a for a, b in zip(block.start, block.stop, strict=True))
+                for block in grid.blocks
+            )
+        )
         per_point = run.fields * (run.levels or 1) * run.dtype.itemsize
         surface.append((received[-1] + copied[-1]) / per_point / points[-1] if points[-1] else 0.0)
     assert counts == grid._decomposition.counts[0]
     assert (own.received, own.copied, own.messages) == (max(received), max(copied), max(messages))
     assert own.points == (min(points), np.mean(points), max(points)) and own.idle == points.count(0)
     assert own.surface == pytest.approx(max(surface))
-    assert max(memory) <= own.memory <= max(memory) * 1.5 + 4096 * run.fields * 6  # with what alignment takes
+    assert (
+        max(memory) <= own.memory <= max(memory) * 1.5 + 4096 * run.fields * 6
+    )  # with what alignment takes
     assert f"gbd.{kind}(" in report.program(run, own)
 
 
@@ -77,8 +122,14 @@ def test_what_is_said_to_make_the_grid_makes_it() -> None:
     ):
         run, _ = run_of(words)
         own = figures.figures(run, figures.chosen(run))
-        grid = eval(report.program(run, own).replace("comm=MPI.COMM_WORLD", "comm=None"), {"gbd": gbd})
-        assert (grid.tiles, grid.dims, grid.halo) == (run.topology.tiles, run.topology.names, run.halo)
+        grid = eval(
+            report.program(run, own).replace("comm=MPI.COMM_WORLD", "comm=None"), {"gbd": gbd}
+        )
+        assert (grid.tiles, grid.dims, grid.halo) == (
+            run.topology.tiles,
+            run.topology.names,
+            run.halo,
+        )
         assert grid._planner.builder.whole.seams == run.topology.seams
         assert grid._decomposition.counts[0] == own.counts
 
@@ -95,22 +146,40 @@ def output(capsys: pytest.CaptureFixture[str], words: str) -> tuple[int, str, st
 def test_the_whole_report(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = output(
         capsys,
-        "20 20 --ranks 4 --levels 10 --halo 2 --fields 3 --dtype float32 --periodic I --blocks 2 2 --copying 10 --latency 1 --bandwidth 1 --cuts 2",
+        "20 20 --ranks 4 --levels 10 --halo 2 --fields 3 --dtype float32 --periodic I --blocks 2 2"
+        " --copying 10 --latency 1 --bandwidth 1 --cuts 2",
     )
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "IJ: 20 x 20, 10 levels, periodic along I, halo 2 2; 3 fields of float32 on 4 ranks"
+    assert (
+        lines[0]
+        == "IJ: 20 x 20, 10 levels, periodic along I, halo 2 2; 3 fields of float32 on 4 ranks"
+    )
     said = {line[:14].strip(): line[14:] for line in lines[2:12]}
     assert said["cut"] == "2 x 2 blocks, 4 in all, one a rank"
     assert said["blocks"] == "10 x 10 points, all alike"
     assert said["load"].startswith("1.000 times the mean")
-    # beside: 2 sides x 2 x 10; above or below: 10 x 2; corners: 2 x 2 x 2; 10 levels, 3 fields, 4 bytes
-    assert said["exchange"] == f"{(40 + 20 + 8) * 120:,} B in 3 messages, on the rank that gets most"
+    # beside: 2 sides x 2 x 10; above or below: 10 x 2; corners: 2 x 2 x 2; 10 levels, 3 fields, 4
+    # bytes
+    assert (
+        said["exchange"] == f"{(40 + 20 + 8) * 120:,} B in 3 messages, on the rank that gets most"
+    )
     assert said["neighbours"] == "3 of rank 0: 1 2 3"
-    assert said["surface"] == "68.0 halo points are filled for 100 own points, on the rank where they are most"
-    assert said["time"].startswith("12.8 us an exchange: 1.6 us for copies at 10.0 GB/s, 11.2 us for messages of 1 us at 1 GB/s")
-    assert said["program"] == "gbd.grid((20, 20), periodic='I', blocks=(2, 2), halo=2, comm=MPI.COMM_WORLD)"
-    assert [line.split()[:4] for line in lines[lines.index("cuts") + 2 : lines.index("cuts") + 4]] == [
+    assert (
+        said["surface"]
+        == "68.0 halo points are filled for 100 own points, on the rank where they are most"
+    )
+    assert said["time"].startswith(
+        "12.8 us an exchange: 1.6 us for copies at 10.0 GB/s, 11.2 us for messages of 1 us at 1"
+        " GB/s"
+    )
+    assert (
+        said["program"]
+        == "gbd.grid((20, 20), periodic='I', blocks=(2, 2), halo=2, comm=MPI.COMM_WORLD)"
+    )
+    assert [
+        line.split()[:4] for line in lines[lines.index("cuts") + 2 : lines.index("cuts") + 4]
+    ] == [
         [">", "2", "x", "2"],  # 12.8 us
         ["4", "x", "1", "5"],  # 2 messages of 40 points: 13.5 us
     ]
@@ -156,7 +225,10 @@ def test_other_cuts_are_compared_where_there_are_some(capsys: pytest.CaptureFixt
 
 
 def test_padding_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    plain, padded = (figures.figures(run_of(f"65 64 --ranks 1 --levels 8 --backend {name}")[0], (1, 1)) for name in ("C", "gtmc"))
+    plain, padded = (
+        figures.figures(run_of(f"65 64 --ranks 1 --levels 8 --backend {name}")[0], (1, 1))
+        for name in ("C", "gtmc")
+    )
     assert plain.memory != padded.memory and plain.received == padded.received
 
 
@@ -165,9 +237,12 @@ def test_padding_counts(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("8 8", "--ranks"),
         ("--ranks 2", "shape"),
-        ("8 8 --ranks 99999999999999999999", "--ranks: 99,999,999,999,999,999,999 are more than the 1,000,000"),
-        ("8 8 --ranks 2 --blocks 100000 100000", "--blocks: 10,000,000,000 are more than the 1,000,000"),
-        ("99999999999999999999 3 --ranks 2", "shape: 99999999999999999999 3; its points are more than"),
+        ("8 8 --ranks 99999999999999999999",
+        "--ranks: 99,999,999,999,999,999,999 are more than the 1,000,000"),
+        ("8 8 --ranks 2 --blocks 100000 100000",
+        "--blocks: 10,000,000,000 are more than the 1,000,000"),
+        ("99999999999999999999 3 --ranks 2",
+        "shape: 99999999999999999999 3; its points are more than"),
         ("8 8 --ranks 0", "'0' is not a whole number above 0"),
         ("8 8 --ranks -1", "--ranks"),
         ("8 x --ranks 2", "'x' is not a whole number above 0"),
@@ -200,7 +275,9 @@ def test_padding_counts(capsys: pytest.CaptureFixture[str]) -> None:
         ("100 100 --ranks 4100 --blocks 82 50 --draw x.svg", "--draw: 4100 blocks are more than"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], words: str, says: str) -> None:
+def test_what_is_wrong_is_one_line(
+    capsys: pytest.CaptureFixture[str], words: str, says: str
+) -> None:
     status, _, err = output(capsys, words)
     assert status == 2 and says in err, err
     assert "Traceback" not in err
@@ -215,7 +292,9 @@ def test_a_picture_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_ten_thousand_ranks_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     filling = LinkBuilder.filling
-    monkeypatch.setattr(LinkBuilder, "filling", lambda self, *args: asked.append(1) or filling(self, *args))
+    monkeypatch.setattr(
+        LinkBuilder, "filling", lambda self, *args: asked.append(1) or filling(self, *args)
+    )
     run, _ = run_of("1003 1001 --ranks 10000 --periodic I --halo 3")
     own = figures.figures(run, figures.chosen(run))
     assert len(asked) <= 36 and own.decomposition.number_of_blocks == 10000 and own.messages == 8
@@ -233,15 +312,37 @@ def test_pictures_of_tiles_land_and_many_blocks() -> None:
     assert picture(land.all_blocks(), "IJ").splitlines()[1] == "|  0   | land |"
     cube = picture(gbd.cubed_sphere(2).all_blocks(), "IJ", 6).splitlines()
     where = {
-        tile: next((y, line.index(f"tile {tile}")) for y, line in enumerate(cube) if f"tile {tile}" in line) for tile in range(6)
+        tile: next(
+            (y, line.index(f"tile {tile}")) for y, line in enumerate(cube) if f"tile {tile}" in line
+        )
+        for tile in range(6)
     }
-    assert [where[t][0] == where[t + 1][0] and where[t][1] < where[t + 1][1] for t in (0, 2, 4)] == [
+    assert [
+        where[t][0] == where[t + 1][0] and where[t][1] < where[t + 1][1] for t in (0, 2, 4)
+    ] == [True] * 3  # east of an even one
+    assert [where[t][1] == where[t + 1][1] and where[t][0] > where[t + 1][0] for t in (1, 3)] == [
         True
-    ] * 3  # east of an even one
-    assert [where[t][1] == where[t + 1][1] and where[t][0] > where[t + 1][0] for t in (1, 3)] == [True] * 2  # north of an odd one
-    many = picture(blocks(figures.figures(run_of("600 500 --ranks 3000 --blocks 60 50")[0], (60, 50)).decomposition), "IJ")
-    assert "..." in many and "2999" in many and max(map(len, many.splitlines())) <= 100 and many.count("\n") < 20
+    ] * 2  # north of an odd one
+    many = picture(
+        blocks(
+            figures.figures(
+                run_of("600 500 --ranks 3000 --blocks 60 50")[0], (60, 50)
+            ).decomposition
+        ),
+        "IJ",
+    )
+    assert (
+        "..." in many
+        and "2999" in many
+        and max(map(len, many.splitlines())) <= 100
+        and many.count("\n") < 20
+    )
     line = picture(gbd.grid((5,), "K", blocks=(2,)).all_blocks(), "K")
-    assert line.splitlines() == ["+-----+-----+", "|  0  |  0  |", "+-----+-----+", "K to the right, in blocks of 3 2"]
+    assert line.splitlines() == [
+        "+-----+-----+",
+        "|  0  |  0  |",
+        "+-----+-----+",
+        "K to the right, in blocks of 3 2",
+    ]
     tiles = picture(gbd.topology([(2, 2), (2, 2)], []).all_blocks(), "IJ", 2)
     assert tiles.index("tile 1") < tiles.index("tile 0")

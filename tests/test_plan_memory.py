@@ -37,7 +37,11 @@ def test_arrays_are_those_of_the_request(shape: Any, spec: dict[str, Any]) -> No
 def test_fields_have_the_plan_and_its_dims(shape: Any, spec: dict[str, Any]) -> None:
     plan = gb.plan(shape, **spec)
     field = plan.field()
-    assert type(field) is gb.HostField and field.plan is plan and field.dims == plan.dims == field.__gt_dims__
+    assert (
+        type(field) is gb.HostField
+        and field.plan is plan
+        and field.dims == plan.dims == field.__gt_dims__
+    )
     assert field.halo is None and field.origin is None and field.strides == plan.strides
     if plan.ndim and plan.nbytes:
         halo = ((1, 0), *((0, 1) for _ in plan.shape[1:]))

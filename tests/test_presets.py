@@ -11,12 +11,31 @@ from in_child import python
 
 import gridbuf as gb
 
-# By the names of the indices: the rank of each one's stride, 0 the largest; dace:cpu orders K, I, J, so I of "IJK" has rank 1.
-I_FIRST = {"IJK": (2, 1, 0), "IJ": (1, 0), "IK": (1, 0), "JK": (1, 0), "IJK0": (3, 2, 1, 0), "KJI": (0, 1, 2)}
-K_FIRST = {"IJK": (0, 1, 2), "IJ": (0, 1), "IK": (0, 1), "JK": (0, 1), "IJK0": (1, 2, 3, 0), "KJI": (2, 1, 0)}
+# By the names of the indices: the rank of each one's stride, 0 the largest; dace:cpu orders K, I,
+# J, so I of "IJK" has rank 1.
+I_FIRST = {
+    "IJK": (2, 1, 0),
+    "IJ": (1, 0),
+    "IK": (1, 0),
+    "JK": (1, 0),
+    "IJK0": (3, 2, 1, 0),
+    "KJI": (0, 1, 2),
+}
+K_FIRST = {
+    "IJK": (0, 1, 2),
+    "IJ": (0, 1),
+    "IK": (0, 1),
+    "JK": (0, 1),
+    "IJK0": (1, 2, 3, 0),
+    "KJI": (2, 1, 0),
+}
 LAYOUTS = {
-    **dict.fromkeys(["numpy", "debug", "gt:cpu_kfirst", "dace:cpu_kfirst", "gtx86", "dace:gpu_IJK"], K_FIRST),
-    **dict.fromkeys(["gt:cpu_ifirst", "dace:cpu_KJI", "gt:gpu", "dace:gpu", "gtcuda", "cuda"], I_FIRST),
+    **dict.fromkeys(
+        ["numpy", "debug", "gt:cpu_kfirst", "dace:cpu_kfirst", "gtx86", "dace:gpu_IJK"], K_FIRST
+    ),
+    **dict.fromkeys(
+        ["gt:cpu_ifirst", "dace:cpu_KJI", "gt:gpu", "dace:gpu", "gtcuda", "cuda"], I_FIRST
+    ),
     "dace:cpu": {"IJK": (1, 2, 0), "IJ": (0, 1), "IK": (1, 0), "JK": (1, 0), "IJK0": (2, 3, 1, 0)},
     "gtmc": {"IJK": (2, 0, 1), "IJ": (1, 0), "IK": (1, 0), "JK": (0, 1), "IJK0": (3, 1, 2, 0)},
     "C": {"IJK": (0, 1, 2), "KJI": (0, 1, 2), "IJK0": (0, 1, 2, 3)},
@@ -25,7 +44,9 @@ LAYOUTS = {
 
 
 def test_the_table_names_every_builtin_preset() -> None:
-    known = {*python("import gridbuf; print(*gridbuf.backends())").split()}  # in a process where nobody registers any
+    known = {
+        *python("import gridbuf; print(*gridbuf.backends())").split()
+    }  # in a process where nobody registers any
     assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
     assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"
 
@@ -35,7 +56,9 @@ def test_the_page_has_the_table_that_plans_give() -> None:
     assert preset_table.page(text, sorted(LAYOUTS)) == text, "run python tests/preset_table.py"
 
 
-@pytest.mark.parametrize(("backend", "dims"), [(b, d) for b, table in LAYOUTS.items() for d in table])
+@pytest.mark.parametrize(
+    ("backend", "dims"), [(b, d) for b, table in LAYOUTS.items() for d in table]
+)
 def test_layout_by_name(backend: str, dims: str) -> None:
     plan = gb.plan((3, 4, 5, 6)[: len(dims)], backend=backend, dimensions=dims)
     assert plan.layout == LAYOUTS[backend][dims] and plan.dims == tuple(dims)
@@ -46,8 +69,20 @@ def test_layout_by_name(backend: str, dims: str) -> None:
     ("shape", "keywords", "strides", "offset", "boundary"),
     [
         ((12, 12, 7), {"backend": "gtmc", "aligned_index": (2, 2, 0)}, (8, 896, 128), 48, 64),
-        ((7, 12, 12), {"backend": "gtmc", "dimensions": "KIJ", "aligned_index": (0, 2, 2)}, (128, 8, 896), 48, 64),
-        ((7, 12, 12), {"backend": "gtmc", "dimensions": "KJI", "aligned_index": (0, 2, 2)}, (128, 896, 8), 48, 64),
+        (
+            (7, 12, 12),
+            {"backend": "gtmc", "dimensions": "KIJ", "aligned_index": (0, 2, 2)},
+            (128, 8, 896),
+            48,
+            64,
+        ),
+        (
+            (7, 12, 12),
+            {"backend": "gtmc", "dimensions": "KJI", "aligned_index": (0, 2, 2)},
+            (128, 896, 8),
+            48,
+            64,
+        ),
         ((4, 5, 6, 3), {"backend": "gtx86"}, (240, 48, 8, 960), 0, 64),
         ((12, 12, 7), {"backend": "gtcuda", "aligned_index": (2, 2, 0)}, (8, 256, 3072), 240, 256),
     ],
@@ -60,8 +95,14 @@ def test_the_worked_examples(shape, keywords, strides, offset, boundary) -> None
 def test_gt4py_agrees_for_its_own_presets() -> None:
     storage = pytest.importorskip("gt4py.storage")
     registry = pytest.importorskip("gt4py.storage.cartesian.layout_registry")
-    own = {name: info for name, info in registry.REGISTRY.items() if info["layout_map"].__module__.startswith("gt4py")}
-    assert {"numpy", "gt:cpu_ifirst", "gt:cpu_kfirst", "gt:gpu"} <= set(own)  # others may have been registered meanwhile
+    own = {
+        name: info
+        for name, info in registry.REGISTRY.items()
+        if info["layout_map"].__module__.startswith("gt4py")
+    }
+    assert {"numpy", "gt:cpu_ifirst", "gt:cpu_kfirst", "gt:gpu"} <= set(
+        own
+    )  # others may have been registered meanwhile
     for name, info in own.items():
         for dims in ("IJK", "IJ", "IK", "JK", "I", "J", "K", "IJK0", "IJ0", "K01", "IJK01"):
             shape = (5, 6, 7, 8, 2)[: len(dims)]
@@ -79,14 +120,23 @@ def test_gt4py_agrees_for_its_own_presets() -> None:
     padding=st.one_of(st.none(), st.booleans(), st.integers(0, 9)),
     dtype=st.sampled_from(["f8", "f4", "i2", "u1", "c16", "S3", [("a", "f8"), ("b", "i4")]]),
 )
-def test_the_aligned_element_is_aligned_and_elements_do_not_overlap(backend, shape, aligned, power, padding, dtype) -> None:  # type: ignore[no-untyped-def]
+def test_the_aligned_element_is_aligned_and_elements_do_not_overlap(
+    backend, shape, aligned, power, padding, dtype
+) -> None:  # type: ignore[no-untyped-def]
     dtype = np.dtype(dtype)
-    keywords = {"aligned_index": aligned[: len(shape)], "byte_alignment": 1 << power, "padding": padding, "device": "cpu"}
+    keywords = {
+        "aligned_index": aligned[: len(shape)],
+        "byte_alignment": 1 << power,
+        "padding": padding,
+        "device": "cpu",
+    }
     plan = gb.plan(shape, dtype, backend=backend, **keywords)
     array = gb.empty(shape, dtype, backend=backend, **keywords)
     address = array.ctypes.data
     assert array.strides == plan.strides and address % plan.byte_alignment == plan.offset
-    assert (address + sum(i * s for i, s in zip(plan.aligned_index, plan.strides, strict=True))) % (1 << power) == 0
+    assert (address + sum(i * s for i, s in zip(plan.aligned_index, plan.strides, strict=True))) % (
+        1 << power
+    ) == 0
     items = 32 if backend in ("gt:gpu", "gtcuda", "cuda") else 8 if backend == "gtmc" else 1
     if items > 1 and padding is None and shape:
         assert plan.byte_alignment % (items * dtype.itemsize) == 0
@@ -111,7 +161,11 @@ def test_register_backend() -> None:
     plan = gb.plan((3, 4, 5), backend="test:jik")
     assert plan.layout == (1, 0, 2) and plan.padded_shape == (3, 4, 8)
     gb.register_backend("test:jik", layout="KIJ")
-    assert gb.plan((3, 4, 5), backend="test:jik").layout == (1, 2, 0), "registered again, it means the new thing"
+    assert gb.plan((3, 4, 5), backend="test:jik").layout == (
+        1,
+        2,
+        0,
+    ), "registered again, it means the new thing"
     seen = []
 
     def by_function(dims: tuple[str, ...]) -> list[int]:
@@ -119,14 +173,22 @@ def test_register_backend() -> None:
         return list(range(len(dims)))[::-1]
 
     gb.register_backend("test:function", layout=by_function)
-    assert gb.empty((3, 4), backend="test:function", dimensions="KI").strides == (8, 24) and seen == [("K", "I")]
+    assert gb.empty((3, 4), backend="test:function", dimensions="KI").strides == (
+        8,
+        24,
+    ) and seen == [("K", "I")]
     gb.register_backend("test:bad", layout=lambda dims: [0] * len(dims))
     with pytest.raises(ValueError, match="permutation"):
         gb.empty((3, 4), backend="test:bad")
     gb.register_backend("test:raises", layout=lambda dims: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         gb.empty((3, 4), backend="test:raises")
-    for bad in ({"layout": "IJ"}, {"layout": "IIJ"}, {"layout": "IJK", "alignment": 0}, {"layout": "IJK", "device": "tpu"}):
+    for bad in (
+        {"layout": "IJ"},
+        {"layout": "IIJ"},
+        {"layout": "IJK", "alignment": 0},
+        {"layout": "IJK", "device": "tpu"},
+    ):
         with pytest.raises(ValueError, match=r"layout|alignment|device"):
             gb.register_backend("test:x", **bad)
     with pytest.raises(ValueError, match="built-in"):
@@ -135,5 +197,7 @@ def test_register_backend() -> None:
 
 def test_an_unknown_backend_is_both_errors_and_lists_the_known() -> None:
     for error in (ValueError, RuntimeError, gb.BackendError):
-        with pytest.raises(error, match=r'backend: "nope" is not known; known are C, F, .*gt:cpu_ifirst'):
+        with pytest.raises(
+            error, match=r'backend: "nope" is not known; known are C, F, .*gt:cpu_ifirst'
+        ):
             gb.empty((2, 2), backend="nope")

@@ -13,9 +13,12 @@ C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS = 0x20 | STRIDES, 0x40 | STRIDES, 0x8
 
 class Buffer(ctypes.Structure):
     _fields_ = [
-        ("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p), ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
-        ("strides", ctypes.POINTER(ctypes.c_ssize_t)), ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
+        ("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)), ("suboffsets", ctypes.c_void_p),
+        ("internal", ctypes.c_void_p),
     ]  # fmt: skip
 
 
@@ -43,12 +46,18 @@ def request(obj: object, flags: int) -> Buffer | None:
     ],
 )
 def test_which_requests_are_granted(layout: str, granted: set[int]) -> None:
-    f = gb.Field.zeros((3, 4), backend="C" if layout == "padded" else layout, padding=layout == "padded")
+    f = gb.Field.zeros(
+        (3, 4), backend="C" if layout == "padded" else layout, padding=layout == "padded"
+    )
     for flags in (SIMPLE, ND, STRIDES, C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS):
         view = request(f, flags)
         assert (view is not None) == (flags in granted), hex(flags)
         if view is not None:
-            assert bool(view.shape) == bool(flags & ND) and bool(view.strides) == bool(flags & 0x10) and view.format is None
+            assert (
+                bool(view.shape) == bool(flags & ND)
+                and bool(view.strides) == bool(flags & 0x10)
+                and view.format is None
+            )
     assert request(f, STRIDES | FORMAT).format == b"d"
 
 
@@ -87,7 +96,10 @@ def test_numpy_sees_the_same_through_either(dtype: object) -> None:
     for seen in (np.asarray(f), np.asarray(memoryview(f))):
         assert seen.dtype == values.dtype and seen.shape == (3, 4) and np.shares_memory(seen, f)
     interface = f.__array_interface__
-    assert set(interface) - {"descr"} == {"shape", "typestr", "data", "strides", "version"} and interface["version"] == 3
+    assert (
+        set(interface) - {"descr"} == {"shape", "typestr", "data", "strides", "version"}
+        and interface["version"] == 3
+    )
     assert interface["typestr"] == values.dtype.str and interface["strides"] == f.strides
     assert interface["data"] == (f.numpy().ctypes.data, False)
 

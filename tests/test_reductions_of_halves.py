@@ -1,4 +1,6 @@
-"""Reductions of float16 are NumPy's to the bit: np.mean sums in float32, and its result is no infinity where the sum would be one."""
+"""Reductions of float16 are NumPy's to the bit: np.mean sums in float32, and its result is no
+infinity where the sum would be one.
+"""
 
 from typing import Any
 
@@ -10,17 +12,24 @@ import gridbuf.storage as gs
 
 FUNCTIONS = (np.mean, np.nanmean, np.average, np.sum, np.var, np.std, np.max, np.median)
 ASKED: tuple[dict[str, Any], ...] = (
-    {}, {"axis": 0}, {"axis": 1}, {"axis": (0, 1)}, {"axis": 1, "keepdims": True}, {"keepdims": True}, {"axis": 1, "dtype": "f4"},
+    {}, {"axis": 0}, {"axis": 1}, {"axis": (0, 1)}, {"axis": 1, "keepdims": True},
+    {"keepdims": True}, {"axis": 1, "dtype": "f4"},
     {"axis": 1, "dtype": "f2"}, {"axis": 1, "where": np.arange(1000) % 3 > 0},
 )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    "make", [lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, axes=axes)], ids=["Field", "storage"]
+    "make",
+    [lambda a, dims: gb.Field(a, dims=dims), lambda a, axes: gs.storage(a, axes=axes)],
+    ids=["Field", "storage"],
 )
 @pytest.mark.parametrize(
     "values",
-    [np.full((3, 1000), 100, "f2"), np.full((3, 1000), 100, ">f2"), np.random.default_rng(1).normal(size=(3, 1000)).astype("f2")],
+    [
+        np.full((3, 1000), 100, "f2"),
+        np.full((3, 1000), 100, ">f2"),
+        np.random.default_rng(1).normal(size=(3, 1000)).astype("f2"),
+    ],
     ids=["large", "swapped", "any"],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # sums that are infinite

@@ -26,7 +26,10 @@ def checkout(tmp_path: Path) -> Path:
         "# Changelog\n\n## 3.1.4 (2026-11-22)\n\n* rounder\n\n## 3.1.3 (2026-01-01)\n\n* old\n"
     )
     (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 3.1.4\n")
-    for name in ("gridbuf-3.1.4.tar.gz", *(f"gridbuf-3.1.4-cp311-abi3-manylinux_2_17_{machine}.whl" for machine in MACHINES)):
+    for name in (
+        "gridbuf-3.1.4.tar.gz",
+        *(f"gridbuf-3.1.4-cp311-abi3-manylinux_2_17_{machine}.whl" for machine in MACHINES),
+    ):
         (tmp_path / "wheelhouse" / name).touch()
     git(tmp_path, "init", "--quiet")
     commit(tmp_path)
@@ -35,7 +38,9 @@ def checkout(tmp_path: Path) -> Path:
 
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
-    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def commit(folder: Path) -> None:
@@ -46,14 +51,19 @@ def commit(folder: Path) -> None:
 
 
 def release(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "wheels/release.py", step], cwd=folder, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "wheels/release.py", step], cwd=folder, capture_output=True, text=True
+    )
 
 
 def test_a_release_is_tagged_with_its_changes(checkout: Path) -> None:
     assert release(checkout, "check").returncode == 0
     done = release(checkout, "tag")
     assert done.returncode == 0 and "git push origin v3.1.4" in done.stdout, done.stderr
-    assert git(checkout, "tag", "--list", "--format=%(contents)", "v3.1.4").strip() == "gridbuf 3.1.4\n\n* rounder"
+    assert (
+        git(checkout, "tag", "--list", "--format=%(contents)", "v3.1.4").strip()
+        == "gridbuf 3.1.4\n\n* rounder"
+    )
     assert "v3.1.4 is there already" in release(checkout, "check").stderr
 
 

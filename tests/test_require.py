@@ -1,4 +1,6 @@
-"""Field(x, require=...): memory is shared, or the first requirement that is missed is named with a way out that works."""
+"""Field(x, require=...): memory is shared, or the first requirement that is missed is named with a
+way out that works.
+"""
 
 import json
 import re
@@ -39,7 +41,13 @@ def refused(data: Any, require: dict[str, Any], words: str, **keywords: Any) -> 
 def test_what_was_made_for_a_backend_passes() -> None:
     for backend in ("gt:cpu_ifirst", "gt:cpu_kfirst", "dace:cpu", "gtmc", "C", "F"):
         data = gb.zeros((12, 13, 7), backend=backend, aligned_index=(2, 2, 0))
-        require = {"backend": backend, "byte_alignment": 64, "dtype": float, "device": "cpu", "aligned_index": (2, 2, 0)}
+        require = {
+            "backend": backend,
+            "byte_alignment": 64,
+            "dtype": float,
+            "device": "cpu",
+            "aligned_index": (2, 2, 0),
+        }
         shared(data, require, dims="IJK")
         shared(data, {"backend": backend}, dims="IJK", halo=(2, 2, 0))
 
@@ -49,18 +57,28 @@ def test_a_slice_passes_where_only_its_strides_are_larger() -> None:
     shared(data[:5, 2:, 1:4], {"backend": "gt:cpu_ifirst"}, dims="IJK")
     refused(data[::2], {"backend": "gt:cpu_ifirst"}, "backend", dims="IJK")
     refused(data[::-1], {"backend": "gt:cpu_ifirst"}, "backend", dims="IJK")
-    refused(np.broadcast_to(np.zeros(7), (3, 4, 7)), {"backend": "gt:cpu_kfirst"}, "backend", dims="IJK")
+    refused(
+        np.broadcast_to(np.zeros(7), (3, 4, 7)), {"backend": "gt:cpu_kfirst"}, "backend", dims="IJK"
+    )
 
 
 def test_expected_and_found_strides_are_said() -> None:
-    message = refused(np.zeros((4, 5, 6)), {"backend": "gt:cpu_ifirst"}, "require: backend: 'gt:cpu_ifirst'", dims="IJK")
+    message = refused(
+        np.zeros((4, 5, 6)),
+        {"backend": "gt:cpu_ifirst"},
+        "require: backend: 'gt:cpu_ifirst'",
+        dims="IJK",
+    )
     assert "expected (8, 32, 160) for dims IJK, found (240, 48, 8)" in message
 
 
 def test_the_first_requirement_missed_is_the_one_named() -> None:
     data = np.zeros((4, 5, 6), np.float32)
     everything = {"byte_alignment": 4096, "backend": "gt:cpu_ifirst", "dtype": "f8"}
-    assert re.match("require: dtype: expected float64, found float32", refused(data, everything, "dtype", dims=IJK))
+    assert re.match(
+        "require: dtype: expected float64, found float32",
+        refused(data, everything, "dtype", dims=IJK),
+    )
     del everything["dtype"]
     assert "require: backend:" in refused(data, everything, "backend", dims=IJK)
     ordered = gb.zeros((4, 5, 6), np.float32, backend="gt:cpu_ifirst", byte_alignment=4096)[1:]
@@ -86,13 +104,17 @@ def test_layout_padding_and_the_backend_s_own_boundary() -> None:
     refused(padded, {"padding": False}, "padding: False")
     refused(plain, {"layout": (2, 1, 0)}, r"layout: \(2, 1, 0\)")
     rows = gb.zeros((5, 6, 7), layout=(2, 0, 1))
-    refused(rows, {"backend": "gtmc"}, "backend: 'gtmc' puts rows on multiples of 64 bytes", dims="IJK")
+    refused(
+        rows, {"backend": "gtmc"}, "backend: 'gtmc' puts rows on multiples of 64 bytes", dims="IJK"
+    )
     shared(gb.zeros((5, 6, 7), backend="gtmc"), {"backend": "gtmc"}, dims="IJK")
 
 
 @pytest.mark.parametrize("found", ["i4", "f4", "f8", "c16", "?", ">f8"])
 @pytest.mark.parametrize("expected", ["i8", "f4", "c8", "u1", np.float64])
-@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning" if hasattr(np, "exceptions") else "ignore")
+@pytest.mark.filterwarnings(
+    "ignore::numpy.exceptions.ComplexWarning" if hasattr(np, "exceptions") else "ignore"
+)
 def test_any_dtype_has_a_way_out(found: str, expected: Any) -> None:
     if np.dtype(found) != np.dtype(expected):
         refused(np.ones((3, 4), found), {"dtype": expected, "backend": "F"}, "dtype: expected")
@@ -107,7 +129,13 @@ def test_structured_and_extended_dtypes() -> None:
 
 
 def test_halo_and_origin_go_into_the_copy() -> None:
-    message = refused(np.zeros((6, 7)), {"backend": "F", "byte_alignment": 64}, "backend", dims="JI", halo=(1, (2, 0)))
+    message = refused(
+        np.zeros((6, 7)),
+        {"backend": "F", "byte_alignment": 64},
+        "backend",
+        dims="JI",
+        halo=(1, (2, 0)),
+    )
     assert "halo=((1, 1), (2, 0))" in message and "dims=('J', 'I')" in message
 
 
@@ -127,7 +155,9 @@ def test_arrays_of_one_or_no_element_have_any_order() -> None:
 def test_a_device_is_a_requirement() -> None:
     shared(np.zeros(3), {"device": "cpu"})
     for require in ({"device": "gpu"}, {"backend": "gt:gpu"}, {"memory": "pinned"}):
-        with pytest.raises(ValueError, match=r"require: .*(device|memory): expected .*from_array\(data"):
+        with pytest.raises(
+            ValueError, match=r"require: .*(device|memory): expected .*from_array\(data"
+        ):
             gb.Field(np.zeros((3, 4)), require=require)
 
 
@@ -159,8 +189,14 @@ def test_a_subclass_may_have_another_plan(plan: Any) -> None:
 
 
 def test_nothing_is_required_by_none() -> None:
-    assert gb.Field(np.zeros((3, 4)), require=None).shape == gb.Field(np.zeros((3, 4)), require={}).shape
-    assert gb.Field(np.zeros((3, 4))[::-1], require={"backend": None, "dtype": None}).shape == (3, 4)
+    assert (
+        gb.Field(np.zeros((3, 4)), require=None).shape
+        == gb.Field(np.zeros((3, 4)), require={}).shape
+    )
+    assert gb.Field(np.zeros((3, 4))[::-1], require={"backend": None, "dtype": None}).shape == (
+        3,
+        4,
+    )
 
 
 def test_what_was_made_passes_also_where_the_padded_index_has_one_element() -> None:
@@ -169,7 +205,12 @@ def test_what_was_made_passes_also_where_the_padded_index_has_one_element() -> N
     shared(data, {"backend": "F", "padding": 8})
 
 
-TABLE = [json.loads(line) for line in (Path(__file__).parents[1] / "alloc/testdata/satisfy.jsonl").read_text().splitlines()]
+TABLE = [
+    json.loads(line)
+    for line in (
+        (Path(__file__).parents[1] / "alloc/testdata/satisfy.jsonl").read_text().splitlines()
+    )
+]
 PADDING = {-1: True, 1: False}
 
 
@@ -177,8 +218,14 @@ PADDING = {-1: True, 1: False}
 def test_the_table_that_go_programs_are_held_to(row: dict[str, Any]) -> None:
     """As `alloc.Satisfies` says, but for how each language writes a list and a device."""
     memory = gb.empty(1 << 21, np.uint8, byte_alignment=1 << 20)
-    data: Any = np.ndarray(row.get("shape", (5, 6, 7)), float, memory, (1 << 20) + row["at"], row["strides"])
-    require = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items() if key in KEYS}
+    data: Any = np.ndarray(
+        row.get("shape", (5, 6, 7)), float, memory, (1 << 20) + row["at"], row["strides"]
+    )
+    require = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in row.items()
+        if key in KEYS
+    }
     if "padding" in row:
         require["padding"] = PADDING.get(row["padding"], row["padding"])
     if not row["why"]:
@@ -186,5 +233,9 @@ def test_the_table_that_go_programs_are_held_to(row: dict[str, Any]) -> None:
         return
     with pytest.raises(ValueError, match=r"^require: ") as caught:
         gb.Field(data, "IJK", require=require)
-    said = re.sub(r"element \((.*?)\)", lambda index: f"element [{index[1].replace(',', '')}]", str(caught.value))
+    said = re.sub(
+        r"element \((.*?)\)",
+        lambda index: f"element [{index[1].replace(',', '')}]",
+        str(caught.value),
+    )
     assert row["why"] in said.replace("('gpu', 0)", "on gpu 0")

@@ -27,7 +27,11 @@ def test_a_dictionary_of_keywords_means_what_it_says() -> None:
     ] * 3:
         written = gb.plan(**{"shape": [3, 5, 7], "dtype": "f8"}, **spec)
         assert gb.plan((3, 5, 7), np.float64, **spec) == written
-        assert layout(gb.empty((3, 5, 7), np.float64, **spec)) == (written.shape, written.strides, written.dtype)
+        assert layout(gb.empty((3, 5, 7), np.float64, **spec)) == (
+            written.shape,
+            written.strides,
+            written.dtype,
+        )
 
 
 def test_the_same_values_under_other_names() -> None:
@@ -38,7 +42,10 @@ def test_the_same_values_under_other_names() -> None:
     for name in names * 3:
         assert repr(gb.Field.empty(shape, **{name: pair}).plan) == wanted[name]
         f = gb.Field.empty(shape, **{name: pair})
-        assert (f.halo is not None, f.origin is not None) == (name == "halo", name in {"halo", "origin"})
+        assert (f.halo is not None, f.origin is not None) == (
+            name == "halo",
+            name in {"halo", "origin"},
+        )
 
 
 def test_names_that_were_put_together_at_run_time() -> None:
@@ -49,14 +56,19 @@ def test_names_that_were_put_together_at_run_time() -> None:
 
 
 def test_shapes_made_for_the_call() -> None:
-    """Numbers are compared by value and all else by identity; a tuple that is new each time is never taken for another."""
+    """Numbers are compared by value and all else by identity; a tuple that is new each time is
+    never taken for another.
+    """
     rng = random.Random(3)
     for _ in range(5000):
-        n, m = rng.choice([0, 1, 2, 3, 255, 256, 257, 258, 1000, 1 << 20]), rng.choice([1, 2, 257, 300])
+        n = rng.choice([0, 1, 2, 3, 255, 256, 257, 258, 1000, 1 << 20])
+        m = rng.choice([1, 2, 257, 300])
         k = int(str(m))  # the same number in another object
         assert gb.plan((n, m, k)).shape == (n, m, k)
         assert gb.plan((n, k), aligned_index=(m, k)).aligned_index == (m, m)
-        assert gb.plan((k, n), dimensions=("J", "K") if n % 2 else ("K", "I")).dims == (("J", "K") if n % 2 else ("K", "I"))
+        assert gb.plan((k, n), dimensions=("J", "K") if n % 2 else ("K", "I")).dims == (
+            ("J", "K") if n % 2 else ("K", "I")
+        )
         f = gb.Field.zeros((m, k), halo=((k - 1, 0), (1, 0)))
         assert f.halo == ((m - 1, 0), (1, 0))
     for big in (1 << 70, -1, 1 << 64, (1 << 64) + 3):
@@ -82,7 +94,12 @@ def test_numbers_of_every_kind() -> None:
     assert [gb.plan((number, 4)).shape for _ in range(3)] == [(3, 4), (4, 4), (5, 4)]
     for one, two in itertools.product([1, np.int64(1), np.uint8(1)], [2, np.int32(2)]):
         for _ in range(2):
-            assert gb.plan((one, two)).shape == gb.plan([one, two]).shape == gb.plan(Point(one, two)).shape == (1, 2)
+            assert (
+                gb.plan((one, two)).shape
+                == gb.plan([one, two]).shape
+                == gb.plan(Point(one, two)).shape
+                == (1, 2)
+            )
         for same in (True, np.True_):  # equal to 1, and no number: np.empty refuses it, too
             with pytest.raises(TypeError, match="shape: expected a sequence of ints, got"):
                 gb.plan((same, two))
@@ -113,7 +130,12 @@ def test_names_of_a_structured_dtype_can_be_set(nested: bool) -> None:
         inner.names = names
         for _ in range(2):
             want = np.zeros(3, dtype)
-            for got in (gb.zeros((3,), dtype), gb.Field.zeros((3,), dtype), gb.Field(want), gb.zeros_like(want)):
+            for got in (
+                gb.zeros((3,), dtype),
+                gb.Field.zeros((3,), dtype),
+                gb.Field(want),
+                gb.zeros_like(want),
+            ):
                 assert np.asarray(got).dtype == want.dtype
                 assert got.__array_interface__["descr"] == want.__array_interface__["descr"]
                 assert memoryview(got).format == memoryview(want).format
@@ -139,13 +161,23 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.parametrize("dtype", [None, "f4", np.int64, np.dtype((np.float64, (2,)))], ids=["own", "f4", "int64", "sub-shape"])
+@pytest.mark.parametrize(
+    "dtype",
+    [None, "f4", np.int64, np.dtype((np.float64, (2,)))],
+    ids=["own", "f4", "int64", "sub-shape"],
+)
 def test_like_is_what_its_request_says(name: str, dtype: Any) -> None:
     a = ARRAYS[name]
-    asked = gb.empty_like(a, dtype, padding=like_spec(a, {}).get("padding"))  # a keyword: spelled out
+    asked = gb.empty_like(
+        a, dtype, padding=like_spec(a, {}).get("padding")
+    )  # a keyword: spelled out
     for make in (gb.empty_like, gb.zeros_like, gb.ones_like):
         made = make(a, dtype)
-        assert layout(made) == layout(asked) and made.flags.owndata and made.flags.aligned == asked.flags.aligned
+        assert (
+            layout(made) == layout(asked)
+            and made.flags.owndata
+            and made.flags.aligned == asked.flags.aligned
+        )
     if a.dtype.names is None:
         assert (
             (gb.zeros_like(a, dtype) == 0).all()
@@ -156,7 +188,10 @@ def test_like_is_what_its_request_says(name: str, dtype: Any) -> None:
 
 def test_zeros_and_values_of_text() -> None:
     for a in (np.full(3, "abc"), gb.Field.full((3,), "abc", "U3")):
-        assert np.asarray(gb.zeros_like(a)).tolist() == [""] * 3 and np.asarray(gb.full_like(a, 0)).tolist() == ["0"] * 3
+        assert (
+            np.asarray(gb.zeros_like(a)).tolist() == [""] * 3
+            and np.asarray(gb.full_like(a, 0)).tolist() == ["0"] * 3
+        )
     for a in (np.ones(3), gb.Field.ones((3,))):
         assert np.isnan(np.asarray(gb.full_like(a, None))).all()  # what NumPy makes of None
         with pytest.raises(ValueError, match="could not convert string"):
@@ -185,12 +220,26 @@ def test_a_field_like_a_field(dims: str | None) -> None:
 # ---- nothing asked, nothing reserved ----
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 10**8), (0, 1 << 45), (1 << 45, 0), (1 << 20, 0, 1 << 30)])
+@pytest.mark.parametrize(
+    "shape", [(0,), (0, 10**8), (0, 1 << 45), (1 << 45, 0), (1 << 20, 0, 1 << 30)]
+)
 def test_an_empty_array_reserves_nothing(shape: tuple[int, ...]) -> None:
     assert gb.plan(shape).alloc_nbytes < 1000
-    for a in (gb.empty(shape), gb.zeros(shape), gb.ones(shape), gb.Field.zeros(shape), gb.Field.full(shape, 2).copy()):
+    for a in (
+        gb.empty(shape),
+        gb.zeros(shape),
+        gb.ones(shape),
+        gb.Field.zeros(shape),
+        gb.Field.full(shape, 2).copy(),
+    ):
         assert a.shape == shape and a.size == 0
-        assert np.from_dlpack(a).shape == np.asarray(a).shape == gb.empty_like(a).shape == gb.Field(a).shape == shape
+        assert (
+            np.from_dlpack(a).shape
+            == np.asarray(a).shape
+            == gb.empty_like(a).shape
+            == gb.Field(a).shape
+            == shape
+        )
     assert gb.Field(np.empty(shape)).plan.alloc_nbytes == 0
     for device in ("gpu", ("gpu", 1)):
         assert gb.plan(shape, backend="gtcuda", device=device).alloc_nbytes < 1000

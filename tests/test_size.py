@@ -1,4 +1,6 @@
-"""The extension and Go's library stay small: a megabyte comes in with one import in Go, or with a template that is compiled once more."""
+"""The extension and Go's library stay small: a megabyte comes in with one import in Go, or with a
+template that is compiled once more.
+"""
 
 import struct
 from pathlib import Path
@@ -27,7 +29,11 @@ def test_the_libraries_are_small() -> None:
     libraries = [path.read_bytes() for path in (extension, extension.with_name("_go.so"))]
     if any(elf[:5] != b"\x7fELF\x02" for elf in libraries):
         pytest.skip("no ELF file of 64 bits")
-    if any(name in elf for elf in libraries for name in (b"__asan_init", b"__ubsan_handle", b"__tsan_init", b"gbridge_panic")):
+    if any(
+        name in elf
+        for elf in libraries
+        for name in (b"__asan_init", b"__ubsan_handle", b"__tsan_init", b"gbridge_panic")
+    ):
         pytest.skip("built for a sanitizer, or for a test")
     sizes = [stripped(elf) for elf in libraries]
     assert min(sizes) > 500_000 and sum(sizes) <= LARGEST, sizes

@@ -1,9 +1,10 @@
-"""No circles: within a room files of C call and include, and modules of Python import, in one direction only.
+"""No circles: within a room files of C call and include, and modules of Python import, in one
+direction only.
 
-Whoever reads from the ground up then never meets what is not explained yet, and what lies below a file can be tried without
-it. Imports inside functions and for type checkers alone count, modules asked for by a string, and so do functions named in
-tables and data of others. A header that has a file of its name counts as one with it: whoever includes the one stands above the
-other.
+Whoever reads from the ground up then never meets what is not explained yet, and what lies below a
+file can be tried without it. Imports inside functions and for type checkers alone count, modules
+asked for by a string, and so do functions named in tables and data of others. A header that has a
+file of its name counts as one with it: whoever includes the one stands above the other.
 """
 
 import ast
@@ -29,10 +30,15 @@ def circle(graph: Graph) -> list[str]:
 
 
 DEFINED = re.compile(
-    r"^(?!static|typedef|struct|enum|#|return|else)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{", flags=re.MULTILINE
+    r"^(?!static|typedef|struct|enum|#|return|else)[A-Za-z_][\w \t*]*?\b(\w+)\([^;{}]*\)\s*\{",
+    flags=re.MULTILINE,
 )
 
-DATA = re.compile(r"^(?!static|extern|typedef|#|return|goto)[A-Za-z_][^(){}=;\n]*?\b(\w+)(?:\[[^\]\n]*\])*(?: =|;)", re.MULTILINE)
+DATA = re.compile(
+    r"^(?!static|extern|typedef|#|return|goto)[A-Za-z_][^(){}=;\n]*?\b(\w+)(?:\[[^\]\n]*\])*(?:"
+    r" =|;)",
+    re.MULTILINE,
+)
 
 
 INLINE = re.compile(
@@ -47,7 +53,9 @@ def room(path: str) -> str:
 
 
 def calls(files: Sources) -> Graph:
-    """Which C file names functions or data that another C file of the same room defines; of a header only inlines count."""
+    """Which C file names functions or data that another C file of the same room defines; of a
+    header only inlines count.
+    """
     home = {
         (room(path), match[1]): path
         for path, text in files.items()
@@ -56,11 +64,19 @@ def calls(files: Sources) -> Graph:
         if path.endswith(".c")
     }
     bodies = {
-        path: text if path.endswith(".c") else "\n".join(match[1] or match[2] or "" for match in INLINE.finditer(text))
+        path: (
+            text
+            if path.endswith(".c")
+            else "\n".join(match[1] or match[2] or "" for match in INLINE.finditer(text))
+        )
         for path, text in files.items()
     }
     return {
-        path: {home[room(path), name] for name in re.findall(r"\b\w+\b", STRING.sub("", text)) if (room(path), name) in home}
+        path: {
+            home[room(path), name]
+            for name in re.findall(r"\b\w+\b", STRING.sub("", text))
+            if (room(path), name) in home
+        }
         for path, text in bodies.items()
     }
 
@@ -72,7 +88,9 @@ def included(path: str, text: str) -> Iterator[str]:
 
 
 def with_headers(files: Sources) -> Graph:
-    """Which files of C, each one with the header of its name, name functions of others or include their headers."""
+    """Which files of C, each one with the header of its name, name functions of others or include
+    their headers.
+    """
     graph: Graph = {path[:-2]: set() for path in files}
     for path, called in calls(files).items():
         graph[path[:-2]] |= {each[:-2] for each in called}
@@ -85,16 +103,26 @@ def c_files(*endings: str) -> Sources:
     return {
         path: text
         for path, text in sources().items()
-        if path.endswith(endings or ".c") and room(path) not in ("bench", "tests") and "fake" not in path
+        if path.endswith(endings or ".c")
+        and room(path) not in ("bench", "tests")
+        and "fake" not in path
     }
 
 
-ASKERS = {"sys.modules", "sys.modules.get", "importlib.import_module", "import_module", "__import__"}
+ASKERS = {
+    "sys.modules",
+    "sys.modules.get",
+    "importlib.import_module",
+    "import_module",
+    "__import__",
+}
 
 
 def looked_up(node: ast.Call | ast.Subscript) -> Iterator[tuple[str, list[str]]]:
     """The module that a call or an entry of sys.modules asks for by its name."""
-    asker, given = (node.func, node.args) if isinstance(node, ast.Call) else (node.value, [node.slice])
+    asker, given = (
+        (node.func, node.args) if isinstance(node, ast.Call) else (node.value, [node.slice])
+    )
     if given and isinstance(given[0], ast.Constant) and ast.unparse(asker) in ASKERS:
         yield str(given[0].value), []
 
@@ -106,7 +134,11 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
             yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.Call | ast.Subscript):
             yield from looked_up(node)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(".") > 1:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.count(".") > 1
+        ):
             yield node.value, []  # an entry of a table, or a word that is no module
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports name the whole module"
@@ -116,12 +148,16 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:
 
 def imports(files: Sources) -> Graph:
     """Which module of the package imports which. The compiled module imports none."""
-    modules = {path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in files}
+    modules = {
+        path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path for path in files
+    }
     graph: Graph = {path: set() for path in files}
     for path, text in files.items():
         for module, names in imported(ast.parse(text)):
             inner = {f"{module}.{name}" for name in names}
-            wanted = inner & set(modules) | ({module} if inner - set(modules) - {"gridbuf._core"} or not names else set())
+            wanted = inner & set(modules) | (
+                {module} if inner - set(modules) - {"gridbuf._core"} or not names else set()
+            )
             graph[path] |= {modules[each] for each in wanted & set(modules)}
     return graph
 
@@ -129,8 +165,19 @@ def imports(files: Sources) -> Graph:
 def test_no_c_file_calls_in_a_circle() -> None:
     graph = calls(c_files())
     assert "pyext/field.c" in graph["pyext/module.c"]
-    assert calls({"gufunc/a.c": "__attribute__((cold)) int f(int x) {", "gufunc/b.c": "f(1)"})["gufunc/b.c"] == {"gufunc/a.c"}
-    assert {"alloc", "arrayinterface", "cuda", "dlpack", "exact", "gufunc", "pyext", "transfer"} <= {room(path) for path in graph}
+    assert calls({"gufunc/a.c": "__attribute__((cold)) int f(int x) {", "gufunc/b.c": "f(1)"})[
+        "gufunc/b.c"
+    ] == {"gufunc/a.c"}
+    assert {
+        "alloc",
+        "arrayinterface",
+        "cuda",
+        "dlpack",
+        "exact",
+        "gufunc",
+        "pyext",
+        "transfer",
+    } <= {room(path) for path in graph}
     assert circle(graph) == []
 
 
@@ -142,29 +189,53 @@ def test_no_header_is_above_what_includes_it() -> None:
 
 
 def test_the_fake_driver_has_no_circle_either() -> None:
-    fake = {path: text for path, text in sources().items() if path.startswith("cuda/fake/") and path.endswith((".c", ".h"))}
+    fake = {
+        path: text
+        for path, text in sources().items()
+        if path.startswith("cuda/fake/") and path.endswith((".c", ".h"))
+    }
     graph = with_headers(fake)
     assert "cuda/fake/queue" in graph["cuda/fake/memory"]
     assert circle(graph) == []
 
 
 def test_no_module_imports_in_a_circle() -> None:
-    graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
+    graph = imports(
+        {
+            path.relative_to(ROOT).as_posix(): path.read_text()
+            for path in (ROOT / "gridbuf").rglob("*.py")
+        }
+    )
     assert "gridbuf/arrays.py" in graph["gridbuf/__init__.py"]
     assert "gridbuf/interop/gt4py.py" in graph["gridbuf/startup.py"]  # named in its table
     assert circle(graph) == []
 
 
-READ = ("geometry", "plans", "ranks", "whole_fields", "files")  # the folders of gridbuf/distributed, in this order
+READ = (
+    "geometry",
+    "plans",
+    "ranks",
+    "whole_fields",
+    "files",
+)  # the folders of gridbuf/distributed, in this order
 
 
 def test_folders_of_distributed_import_what_is_read_before_them() -> None:
-    graph = imports({path.relative_to(ROOT).as_posix(): path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")})
+    graph = imports(
+        {
+            path.relative_to(ROOT).as_posix(): path.read_text()
+            for path in (ROOT / "gridbuf").rglob("*.py")
+        }
+    )
     place = {
-        path: READ.index(path.split("/")[2]) for path in graph if path.split("/")[1:2] == ["distributed"] and path.count("/") > 2
+        path: READ.index(path.split("/")[2])
+        for path in graph
+        if path.split("/")[1:2] == ["distributed"] and path.count("/") > 2
     }
     assert {*place.values()} == {*range(len(READ))}
-    assert [(path, each) for path in place for each in graph[path] if place.get(each, -1) > place[path]] == []
+    assert [
+        (path, each) for path in place for each in graph[path] if place.get(each, -1) > place[path]
+    ] == []
 
 
 C = {"a/x.c": "int x(void) {\n    return y();\n}\n", "a/y.c": "int y(void) {\n    return x();\n}\n"}
@@ -176,13 +247,24 @@ PYTHON = {"p/a.py": "import p.b\n", "p/b.py": "from p.a import a\n"}
     [
         (True, {}),
         (True, {"a/y.c": "int y(void) { return 1; }\nint (*table[])(void) = {x};\n"}),
-        (True, {"a/x.c": "int z[2] = {0};\n" + C["a/x.c"], "a/y.c": "int y(void) { return z[1]; }\n"}),
+        (
+            True,
+            {"a/x.c": "int z[2] = {0};\n" + C["a/x.c"], "a/y.c": "int y(void) { return z[1]; }\n"},
+        ),
         (False, {"a/y.c": "int y(void) { return 1; }\n"}),
         (False, {"a/y.c": "static int y(void) {\n    return x();\n}\n"}),
         (False, {"a/y.c": "", "b/y.c": C["a/y.c"]}),
         (False, {"a/y.c": 'const char *y(void) { return "x"; }\n'}),
     ],
-    ids=["calls", "named in a table", "data", "one way", "a function of its own", "another room", "in a string"],
+    ids=[
+        "calls",
+        "named in a table",
+        "data",
+        "one way",
+        "a function of its own",
+        "another room",
+        "in a string",
+    ],
 )
 def test_circles_of_c_are_found(found: bool, changed: Sources) -> None:
     assert (sorted(set(circle(calls({**C, **changed})))) == ["a/x.c", "a/y.c"]) == found
@@ -203,11 +285,18 @@ def test_circles_through_headers_are_found(found: bool, header: str, y: str) -> 
 
 
 @pytest.mark.parametrize(
-    "inline", ["static inline int z(void) { return y(); }\n", "static inline int z(void) {\n    return y();\n}\n"]
+    "inline",
+    [
+        "static inline int z(void) { return y(); }\n",
+        "static inline int z(void) {\n    return y();\n}\n",
+    ],
 )
 @pytest.mark.parametrize("found", [True, False])
 def test_an_inline_of_a_header_calls(inline: str, found: bool) -> None:
-    files = {"a/z.h": "int y(void);\n" + inline * found, "a/y.c": '#include "z.h"\nint y(void) {\n    return 1;\n}\n'}
+    files = {
+        "a/z.h": "int y(void);\n" + inline * found,
+        "a/y.c": '#include "z.h"\nint y(void) {\n    return 1;\n}\n',
+    }
     assert (sorted(set(circle(with_headers(files)))) == ["a/y", "a/z"]) == found
 
 
@@ -267,8 +356,16 @@ def test_rooms_import_what_the_page_says() -> None:
         for line in (ROOT / "docs/architecture.md").read_text().splitlines()
         if line.startswith("| `")
     ]
-    told = {tuple(re.findall(r"`(\w+)/`", row[0])): set(re.findall(r"\w+", row[-1])) for row in rows if len(row) == 3}
-    told = {rooms: names for rooms, names in told.items() if not {"bridge", "pyext", "gridbuf", "tests"} & set(rooms)}
+    told = {
+        tuple(re.findall(r"`(\w+)/`", row[0])): set(re.findall(r"\w+", row[-1]))
+        for row in rows
+        if len(row) == 3
+    }
+    told = {
+        rooms: names
+        for rooms, names in told.items()
+        if not {"bridge", "pyext", "gridbuf", "tests"} & set(rooms)
+    }
     files = sources()
     assert len(told) == 7
     for rooms, names in told.items():
@@ -306,14 +403,18 @@ def climbs(order: list[str], files: Sources) -> list[str]:
     found = []
     for path, text in files.items():
         for target in included(path, text):
-            if target.startswith("pyext/") and folders.index(str(Path(target).parent)) > folders.index(str(Path(path).parent)):
+            if target.startswith("pyext/") and folders.index(
+                str(Path(target).parent)
+            ) > folders.index(str(Path(path).parent)):
                 found.append(f"{path} includes {target}")
     return found
 
 
 def test_files_are_read_before_those_that_call_them() -> None:
     order, graph = reading_order((ROOT / "pyext/module.c").read_text()), calls(c_files())
-    missing = {path for path in graph if path.startswith("pyext/")} - set(order) - {"pyext/module.c"}
+    missing = (
+        {path for path in graph if path.startswith("pyext/")} - set(order) - {"pyext/module.c"}
+    )
     assert not missing, f"module.c does not say when to read {sorted(missing)}"
     assert out_of_order(order, graph) == []
     assert out_of_order(list(reversed(order)), graph) != []
@@ -321,6 +422,12 @@ def test_files_are_read_before_those_that_call_them() -> None:
 
 def test_headers_come_from_folders_that_are_read_before() -> None:
     order = reading_order((ROOT / "pyext/module.c").read_text())
-    files = {path: text for path, text in sources().items() if path.startswith("pyext/") and path.endswith((".c", ".h"))}
+    files = {
+        path: text
+        for path, text in sources().items()
+        if path.startswith("pyext/") and path.endswith((".c", ".h"))
+    }
     assert climbs(order, files) == []
-    assert climbs(order, {"pyext/core/x.c": '#include "../field/field.h"\n'}) == ["pyext/core/x.c includes pyext/field/field.h"]
+    assert climbs(order, {"pyext/core/x.c": '#include "../field/field.h"\n'}) == [
+        "pyext/core/x.c includes pyext/field/field.h"
+    ]

@@ -1,4 +1,6 @@
-"""docs/tables/ and README's figures are what bench/tables.py writes: each page for what was measured, and nothing else."""
+"""docs/tables/ and README's figures are what bench/tables.py writes: each page for what was
+measured, and nothing else.
+"""
 
 import importlib.util
 import json
@@ -53,7 +55,10 @@ def test_a_row_that_a_page_lacks_is_named(tables: ModuleType, tmp_path: Path) ->
     shutil.copy(ROOT / "README.md", tmp_path)
     tables.ROOT, tables.TABLES = tmp_path, tmp_path / "docs" / "tables"
     (tables.TABLES / "stencil.md").write_text("# stencil\n")
-    with pytest.raises(SystemExit, match=r"stencil\.md has no row that begins with 'gt:cpu_ifirst: np\.zeros / Field'"):
+    with pytest.raises(
+        SystemExit,
+        match=r"stencil\.md has no row that begins with 'gt:cpu_ifirst: np\.zeros / Field'",
+    ):
         tables.write_headlines()
     (tables.TABLES / "stencil.md").unlink()
     with pytest.raises(SystemExit, match=r"stencil\.md has no row"):
@@ -70,8 +75,16 @@ def test_one_benchmark_writes_its_own_page(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs" / "tables", tmp_path / "docs" / "tables")
     shutil.copy(ROOT / "README.md", tmp_path)
     (tmp_path / "bench" / "bench_one.py").write_text(BENCHMARK)
-    (tmp_path / "bench" / "results" / "stencil.json").write_text(json.dumps({"about": "of long ago"}))
-    done = subprocess.run([sys.executable, "bench/run.py", "one"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    (tmp_path / "bench" / "results" / "stencil.json").write_text(
+        json.dumps({"about": "of long ago"})
+    )
+    done = subprocess.run(
+        [sys.executable, "bench/run.py", "one"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     assert "| one / other | " in (tmp_path / "docs" / "tables" / "one.md").read_text()
     for page in PAGES:
@@ -80,15 +93,27 @@ def test_one_benchmark_writes_its_own_page(tmp_path: Path) -> None:
 
 
 def rows(page: Path) -> list[list[str]]:
-    cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in page.read_text().splitlines() if line.startswith("| ")]
-    return [[cell.replace("\u00a0", " ").strip() for cell in row] for row in cells if row[0].strip() not in ("what", "---")]
+    cells = [
+        re.split(r"(?<!\\)\|", line)[1:-1]
+        for line in page.read_text().splitlines()
+        if line.startswith("| ")
+    ]
+    return [
+        [cell.replace("\u00a0", " ").strip() for cell in row]
+        for row in cells
+        if row[0].strip() not in ("what", "---")
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_what_misses_its_target_says_so(page: Path) -> None:
-    """As far as three digits tell it: what was measured, its target, and after 1 ms of idling the same."""
+    """As far as three digits tell it: what was measured, its target, and after 1 ms of idling the
+    same.
+    """
     number = re.compile(r"-?\d+(\.\d+)?(e[+-]\d+)?")
-    for what, *_, measured, target, idle, verdict in (row if len(row) == 7 else [*row[:3], "", row[3]] for row in rows(page)):
+    for what, *_, measured, target, idle, verdict in (
+        row if len(row) == 7 else [*row[:3], "", row[3]] for row in rows(page)
+    ):
         missed = [(measured, target)] + [tuple(idle.rstrip(")").split(" (", 1))] * bool(idle)
         for found, bound in missed:
             sign = {"<=": operator.le, ">=": operator.ge}[bound[:2]]

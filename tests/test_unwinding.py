@@ -1,4 +1,6 @@
-"""Debuggers and profilers get through our C: from a kernel in trouble, as it was built for users, to the Python that called it."""
+"""Debuggers and profilers get through our C: from a kernel in trouble, as it was built for users,
+to the Python that called it.
+"""
 
 import os
 import shutil
@@ -25,7 +27,9 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_gdb_walks_to_python(call: str) -> None:
-    said = under_gdb.crash(CRASH.format(call=call), "-ex", "run", "-ex", "bt", GRIDBUF_NUM_THREADS="1")
+    said = under_gdb.crash(
+        CRASH.format(call=call), "-ex", "run", "-ex", "bt", GRIDBUF_NUM_THREADS="1"
+    )
     trace = under_gdb.trace(said)
     assert "PyEval_EvalFrame" in trace and "corrupt stack" not in trace, said
 
@@ -50,13 +54,21 @@ def test_perf_walks_to_python(tmp_path: Path) -> None:
         pytest.skip("perf is not installed")
     data = tmp_path / "perf.data"
     record = subprocess.run(
-        ["perf", "record", "-q", "--call-graph", "dwarf,32768", "-F", "199", "-o", data, sys.executable, "-P", "-c", BUSY],
+        ["perf", "record", "-q", "--call-graph", "dwarf,32768", "-F", "199", "-o", data,
+        sys.executable, "-P", "-c", BUSY],
         env={**os.environ, "GRIDBUF_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     if record.returncode != 0 or not data.exists():
-        pytest.skip(f"perf may not record here: {(record.stderr.strip().splitlines() or ['it does not say why'])[-1]}")
+        pytest.skip(
+            "perf may not record here:"
+            f" {(record.stderr.strip().splitlines() or ['it does not say why'])[-1]}"
+        )
     script = subprocess.run(
-        ["perf", "script", "--no-inline", "-i", data], check=True, capture_output=True, text=True, timeout=300
+        ["perf", "script", "--no-inline", "-i", data],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     ours = [
         frames

@@ -1,11 +1,14 @@
-"""A block that somebody used before holds his values: zeros must not, however it makes them go away."""
+"""A block that somebody used before holds his values: zeros must not, however it makes them go
+away.
+"""
 
 import numpy as np
 import pytest
 
 import gridbuf as gb
 
-# around: a slab's blocks, the filling in C, the sharing of work by threads, and the fresh pages of 4 MiB and more
+# around: a slab's blocks, the filling in C, the sharing of work by threads, and the fresh pages of
+# 4 MiB and more
 SIZES = [1, 8, 100, 2047, 2048, 8191, 8192, 65_000, 131_072, 524_287, 524_288, 530_001, 3_000_000]
 
 

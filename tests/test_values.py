@@ -1,5 +1,6 @@
-"""What operations read of objects that share their memory: whatever a Field can wrap is a source of values, by every door, and
-what describes its memory wrongly is refused before NumPy believes it, also inside a list or a key.
+"""What operations read of objects that share their memory: whatever a Field can wrap is a source of
+values, by every door, and what describes its memory wrongly is refused before NumPy believes it,
+also inside a list or a key.
 """
 
 import math
@@ -27,17 +28,34 @@ class With:
 
 
 def tensor(a: Any, **changes: Any) -> dict[str, Any]:
-    return {"data": a.ctypes.data, "ndim": a.ndim, "shape": a.shape, "strides": tuple(s // 8 for s in a.strides), **changes}
+    return {
+        "data": a.ctypes.data,
+        "ndim": a.ndim,
+        "shape": a.shape,
+        "strides": tuple(s // 8 for s in a.strides),
+        **changes,
+    }
 
 
 def stencils(a: Any) -> dict[str, Any]:
-    return {"cpu": {"shape": a.shape, "typestr": "<f8", "data": (a.ctypes.data, False), "strides": a.strides}}
+    return {
+        "cpu": {
+            "shape": a.shape,
+            "typestr": "<f8",
+            "data": (a.ctypes.data, False),
+            "strides": a.strides,
+        }
+    }
 
 
 SOURCES: dict[str, Source] = {
     "the exchange API alone": lambda a: exchanging()[0](Hostile(**tensor(a)).tensor),
-    "the exchange API, read-only": lambda a: exchanging()[0](Hostile(**tensor(a, flags=READ_ONLY)).tensor),
-    "the exchange API, a copy": lambda a: exchanging()[0](Hostile(**tensor(a, flags=COPIED)).tensor),
+    "the exchange API, read-only": lambda a: exchanging()[0](
+        Hostile(**tensor(a, flags=READ_ONLY)).tensor
+    ),
+    "the exchange API, a copy": lambda a: exchanging()[0](
+        Hostile(**tensor(a, flags=COPIED)).tensor
+    ),
     "__dlpack__ alone": lambda a: Hostile(**tensor(a)),
     "__dlpack__, a copy": lambda a: Hostile(**tensor(a, flags=COPIED)),
     "a legacy __dlpack__": lambda a: HostileLegacy(**tensor(a)),
@@ -73,7 +91,9 @@ def assign(dst: Any, x: Any) -> None:
 DOORS: dict[str, Callable[[Any], Any]] = {
     "copyto": into(zeros, gb.copyto),
     "copyto of a Field": into(field, gb.copyto),
-    "copyto of objects": into(lambda: np.zeros((2, 3), object), lambda dst, x: gb.copyto(dst, x, casting="unsafe")),
+    "copyto of objects": into(
+        lambda: np.zeros((2, 3), object), lambda dst, x: gb.copyto(dst, x, casting="unsafe")
+    ),
     "from_array": gb.from_array,
     "Field.from_array": gb.Field.from_array,
     "assignment": into(field, assign),
@@ -152,14 +172,22 @@ def test_values_that_a_refused_producer_makes_for_numpy_are_taken() -> None:
 def test_an_initial_that_is_no_number_is_not_shown() -> None:
     no_text = np.full(2, 0x41414141, "u4").view("U1")
     for initial in (no_text, no_text[0:1].reshape(()), memoryview(b"AA")):
-        with pytest.raises(TypeError, match=r"^initial: expected one number, got an array of shape"):
+        with pytest.raises(
+            TypeError, match=r"^initial: expected one number, got an array of shape"
+        ):
             add.reduce(np.ones(3), initial=initial)
 
 
 def lying(shape: tuple[int, ...], typestr: str) -> Any:
     """An object whose elements are not in its buffer."""
     offset = {} if shape else {"offset": 2**62}
-    described = {"shape": shape, "typestr": typestr, "strides": (2**33,) * len(shape), "data": bytes(64), "version": 3}
+    described = {
+        "shape": shape,
+        "typestr": typestr,
+        "strides": (2**33,) * len(shape),
+        "data": bytes(64),
+        "version": 3,
+    }
     return With("__array_interface__", described | offset)
 
 
@@ -167,7 +195,10 @@ LIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "copyto of a list": ("src", lambda make: gb.copyto(np.zeros((1, 2, 3)), [make((2, 3))])),
     "from_array of a list": ("data", lambda make: gb.from_array([(make((3,)), [0, 1, 2])])),
     "a list to a Field": ("value", lambda make: assign(field(), [make((3,)), make((3,))])),
-    "a list to a storage": ("data", lambda make: assign(gs.zeros((2, 3)), [make((3,)), make((3,))])),
+    "a list to a storage": (
+        "data",
+        lambda make: assign(gs.zeros((2, 3)), [make((3,)), make((3,))]),
+    ),
     "a gufunc's list": ("input 0", lambda make: add([make((3,))], 1.0)),
     "a reduction's list": ("array", lambda make: add.reduce([make((3,))])),
     "a Field's key": ("key", lambda make: field()[make((3,))]),
@@ -186,7 +217,10 @@ LIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("door", LIES)
 def test_a_wrong_description_is_refused_before_numpy_believes_it(door: str, typestr: str) -> None:
     argument, call = LIES[door]
-    with pytest.raises(ValueError, match=rf"^{argument}: __array_interface__ of .*(elements leave|typestr: |offset)"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^{argument}: __array_interface__ of .*(elements leave|typestr: |offset)",
+    ):
         call(lambda shape: lying(shape, typestr))
 
 
@@ -196,7 +230,10 @@ def test_lists_without_such_objects_are_read_as_they_are() -> None:
     with pytest.raises((ValueError, RecursionError)):
         gb.from_array(cyclic)
     assert gb.from_array([[1, 2.5], (3, 4)]).tolist() == [[1, 2.5], [3, 4]]
-    assert gb.from_array([gb.Field.full((2,), 1.0), memoryview(np.zeros(2))]).tolist() == [[1, 1], [0, 0]]
+    assert gb.from_array([gb.Field.full((2,), 1.0), memoryview(np.zeros(2))]).tolist() == [
+        [1, 1],
+        [0, 0],
+    ]
     assert field()[[0, 1], (2, 2)].shape == field()[([0, 1], (2, 2))].shape == (2,)
 
 
@@ -207,7 +244,11 @@ def test_a_buffer_of_plain_bytes_is_one_of_plain_bytes(shape: tuple[int, ...], s
     a[...] = np.frombuffer(bytes(range(size)), a.dtype)[0]
     for read in (gb.Field, gb.as_numpy, lambda x: gb.from_array(x, dtype=None)):
         found = np.asarray(gb.as_numpy(read(memoryview(a))))
-        assert found.dtype == a.dtype and found.shape == shape and found.tobytes() == bytes(range(size)) * math.prod(shape)
+        assert (
+            found.dtype == a.dtype
+            and found.shape == shape
+            and found.tobytes() == bytes(range(size)) * math.prod(shape)
+        )
 
 
 def test_a_buffer_that_numpy_cannot_read_is_a_clear_error() -> None:

@@ -42,7 +42,9 @@ def test_a_slice_counts_which_elements_of_the_halo_it_selected(key, halo, backen
     for at, i in enumerate(kept):
         selected = np.arange(SHAPE[i])[full[i]]
         low, high = sum(selected < halo[i][0]), sum(selected >= SHAPE[i] - halo[i][1])
-        if (len(selected) > 1 and selected[0] > selected[1]) or (len(selected) == 1 and (full[i].step or 1) < 0):
+        if (len(selected) > 1 and selected[0] > selected[1]) or (
+            len(selected) == 1 and (full[i].step or 1) < 0
+        ):
             low, high = high, low
         assert view.halo[at] == (low, high) and view.origin[at] == low
 
@@ -57,7 +59,17 @@ def test_none_is_refused_and_all_ints_give_a_scalar() -> None:
     with pytest.raises(TypeError, match="None"):
         f[None]
     assert isinstance(f[1, 2], np.float64) and isinstance(f[np.int64(1), -1], np.float64)
-    for bad in (5, (0, 9), -4, (0, 0, 0), (..., ...), 2**70, (0, -(2**70)), np.timedelta64(1), [2**70]):
+    for bad in (
+        5,
+        (0, 9),
+        -4,
+        (0, 0, 0),
+        (..., ...),
+        2**70,
+        (0, -(2**70)),
+        np.timedelta64(1),
+        [2**70],
+    ):
         with pytest.raises(IndexError):
             f[bad]
         with pytest.raises(IndexError):
@@ -68,7 +80,13 @@ def test_none_is_refused_and_all_ints_give_a_scalar() -> None:
 
 def test_advanced_keys_give_a_plain_copy() -> None:
     f = gb.Field.from_array(np.arange(12.0).reshape(3, 4), dims="IJ")
-    for key in ([0, 2], np.array([True, False, True]), (slice(None), [1, 1]), f.numpy() > 5, ([0], 1)):
+    for key in (
+        [0, 2],
+        np.array([True, False, True]),
+        (slice(None), [1, 1]),
+        f.numpy() > 5,
+        ([0], 1),
+    ):
         result = f[key]
         assert type(result) is np.ndarray and not np.shares_memory(result, f)
         assert (result == f.numpy()[key]).all()
@@ -91,9 +109,18 @@ def test_setting_works_as_on_the_array() -> None:
 def test_transposing_permutes_everything_and_the_domain_has_no_halo() -> None:
     f = gb.Field.empty((4, 5, 6), dims="IJK", halo=(1, (0, 2), 0), origin=(1, 0, 3))
     t = f.transpose(("K", "I", "J"))
-    assert (t.dims, t.shape, t.halo, t.origin) == (("K", "I", "J"), (6, 4, 5), ((0, 0), (1, 1), (0, 2)), (3, 1, 0))
+    assert (t.dims, t.shape, t.halo, t.origin) == (
+        ("K", "I", "J"),
+        (6, 4, 5),
+        ((0, 0), (1, 1), (0, 2)),
+        (3, 1, 0),
+    )
     assert np.shares_memory(t, f) and t.__gt_origin__ == f.__gt_origin__ == (1, 0, 3)
-    assert f.domain.shape == (2, 3, 6) and f.domain.origin == (0, 0, 0) and f.domain.halo == ((0, 0),) * 3
+    assert (
+        f.domain.shape == (2, 3, 6)
+        and f.domain.origin == (0, 0, 0)
+        and f.domain.halo == ((0, 0),) * 3
+    )
     for bad in ("IJ", "IJ0", "IIJ", "XYZ"):
         with pytest.raises(ValueError, match="dims"):
             f.transpose(bad)
@@ -103,4 +130,8 @@ def test_gt_origin_is_in_the_order_of_axes_and_then_data_dimensions() -> None:
     f = gb.Field.empty((2, 3, 4, 5, 6), dims=("1", "K", "0", "I", "J"), origin=(1, 2, 3, 4, 5))
     assert f.__gt_origin__ == (4, 5, 2, 3, 1) and f.__gt_dims__ == ("1", "K", "0", "I", "J")
     plain = gb.Field.empty((2, 3))
-    assert not hasattr(plain, "__gt_dims__") and not hasattr(plain, "__gt_origin__") and plain.dims == ("I", "J")
+    assert (
+        not hasattr(plain, "__gt_dims__")
+        and not hasattr(plain, "__gt_origin__")
+        and plain.dims == ("I", "J")
+    )

@@ -38,7 +38,9 @@ def test_a_masked_array_without_masked_elements_is_shared() -> None:
 )
 def test_masked_elements_are_not_shown_in_silence(use: Callable[[Any], Any]) -> None:
     array = np.ma.masked_array([1.0, 1e20, 3.0], [False, True, False])
-    with pytest.raises(ValueError, match=r"1 of its \d elements are masked.*data\.filled\(value\).*data\.data"):
+    with pytest.raises(
+        ValueError, match=r"1 of its \d elements are masked.*data\.filled\(value\).*data\.data"
+    ):
         use(array)
     use(array.filled(0.0))
     use(array.data)
@@ -50,17 +52,24 @@ def test_other_subclasses_are_shared() -> None:
 
     array = np.zeros(3).view(Named)
     assert np.shares_memory(gb.Field(array).numpy(), array)
-    assert gb.Field(np.rec.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])).dtype.names == ("a", "b")
+    assert gb.Field(np.rec.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])).dtype.names == (
+        "a",
+        "b",
+    )
 
 
 @pytest.mark.parametrize("version", [None, (1, 0)])
-@pytest.mark.parametrize("wrap", [gb.Field, gb.from_dlpack, lambda c: gb.from_dlpack(c, copy=False)])
+@pytest.mark.parametrize(
+    "wrap", [gb.Field, gb.from_dlpack, lambda c: gb.from_dlpack(c, copy=False)]
+)
 def test_a_capsule_is_consumed_once(version: Any, wrap: Callable[[Any], gb.Field]) -> None:
     array = np.arange(6.0).reshape(2, 3).T
     capsule = array.__dlpack__(max_version=version)
     field = wrap(capsule)
     field[2, 1] = -1.0
-    assert array[2, 1] == -1.0 and field.strides == array.strides and "used_dltensor" in repr(capsule)
+    assert (
+        array[2, 1] == -1.0 and field.strides == array.strides and "used_dltensor" in repr(capsule)
+    )
     with pytest.raises(BufferError, match="is not a fresh 'dltensor'"):
         wrap(capsule)
     del array, capsule

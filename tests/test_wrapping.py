@@ -45,7 +45,16 @@ VALUES = np.arange(6.0).reshape(2, 3)
 
 
 @pytest.mark.parametrize(
-    "wrap", [np.asarray, memoryview, Interface, Producer, Older, np.ndarray.view, lambda a: a.view(np.matrix)]
+    "wrap",
+    [
+        np.asarray,
+        memoryview,
+        Interface,
+        Producer,
+        Older,
+        np.ndarray.view,
+        lambda a: a.view(np.matrix),
+    ],
 )
 def test_memory_is_shared(wrap) -> None:  # type: ignore[no-untyped-def]
     values = VALUES.copy()
@@ -67,7 +76,11 @@ def test_memory_is_shared(wrap) -> None:  # type: ignore[no-untyped-def]
 def test_any_strides(layout) -> None:  # type: ignore[no-untyped-def]
     source = layout(VALUES)
     f = gb.Field(source)
-    assert f.strides == source.strides and (np.asarray(f) == source).all() and f.readonly is not source.flags.writeable
+    assert (
+        f.strides == source.strides
+        and (np.asarray(f) == source).all()
+        and f.readonly is not source.flags.writeable
+    )
 
 
 def test_other_buffers() -> None:
@@ -77,7 +90,20 @@ def test_other_buffers() -> None:
 
 
 @pytest.mark.parametrize(
-    "obj", [[1, 2], (1, 2), 3, 2.5, "text", None, object(), {"a": 1}, b"abc", np.float64(3.0), np.array([object()])]
+    "obj",
+    [
+        [1, 2],
+        (1, 2),
+        3,
+        2.5,
+        "text",
+        None,
+        object(),
+        {"a": 1},
+        b"abc",
+        np.float64(3.0),
+        np.array([object()]),
+    ],
 )
 def test_what_has_no_memory_is_refused(obj: object) -> None:
     with pytest.raises(TypeError, match="data: "):
@@ -122,7 +148,12 @@ def test_disagreeing_interfaces_are_noticed_on_request(monkeypatch: pytest.Monke
     class Liar(np.ndarray):
         @property
         def __array_interface__(self) -> dict[str, object]:  # type: ignore[override]
-            return {"shape": (3, 2), "typestr": "<f8", "data": (self.ctypes.data, False), "version": 3}
+            return {
+                "shape": (3, 2),
+                "typestr": "<f8",
+                "data": (self.ctypes.data, False),
+                "version": 3,
+            }
 
     liar = VALUES.view(Liar)
     assert gb.Field(liar).shape == (2, 3)

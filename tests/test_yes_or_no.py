@@ -1,4 +1,6 @@
-"""Every parameter that a signature calls a bool refuses what is none, in the call that its docstring shows."""
+"""Every parameter that a signature calls a bool refuses what is none, in the call that its
+docstring shows.
+"""
 
 import ast
 import contextlib
@@ -14,20 +16,28 @@ import numpy as np
 import pytest
 from test_docstrings import PACKAGES, Documented, documented, installed, public
 
-NUMPYS = {("Field.astype", "copy"), ("storage.Storage.astype", "copy")}  # whose rule is ours: anything is true or false
+NUMPYS = {
+    ("Field.astype", "copy"),
+    ("storage.Storage.astype", "copy"),
+}  # whose rule is ours: anything is true or false
 
 
 def shown(each: Documented) -> tuple[ast.Call | None, dict[str, Any]]:
     """The call of itself that a docstring shows, and the names that it is made with."""
     names = dict(
-        vars(sys.modules.get(getattr(each.obj, "__module__", None) or "", object())) if hasattr(each.obj, "__module__") else {}
+        vars(sys.modules.get(getattr(each.obj, "__module__", None) or "", object()))
+        if hasattr(each.obj, "__module__")
+        else {}
     )
     leaf = each.name.rsplit(".", 1)[-1]
     for example in doctest.DocTestParser().get_examples(documented(each.obj)):
         if doctest.SKIP in example.options:
             continue
         for node in ast.walk(ast.parse(example.source)):
-            if isinstance(node, ast.Call) and leaf in (getattr(node.func, "attr", None), getattr(node.func, "id", None)):
+            if isinstance(node, ast.Call) and leaf in (
+                getattr(node.func, "attr", None),
+                getattr(node.func, "id", None),
+            ):
                 return node, names
         with contextlib.redirect_stdout(io.StringIO()):
             exec(example.source, names)
@@ -38,14 +48,22 @@ def flags(each: Documented) -> Iterator[str]:
     with contextlib.suppress(ValueError, TypeError):
         for parameter in inspect.signature(each.obj).parameters.values():
             said = str(parameter.annotation).removeprefix("<class '").removesuffix("'>")
-            if {*said.split(" | ")} - {"None"} == {"bool"} and (each.name, parameter.name) not in NUMPYS:
+            if {*said.split(" | ")} - {"None"} == {"bool"} and (
+                each.name,
+                parameter.name,
+            ) not in NUMPYS:
                 yield parameter.name
 
 
 def called(call: ast.Call, names: dict[str, Any], flag: str, value: Any) -> Any:
     tree = copy.deepcopy(call)
-    tree.keywords = [k for k in tree.keywords if k.arg != flag] + [ast.keyword(flag, ast.Name("junk_", ast.Load()))]
-    return eval(compile(ast.fix_missing_locations(ast.Expression(tree)), "example", "eval"), {**names, "junk_": value})
+    tree.keywords = [k for k in tree.keywords if k.arg != flag] + [
+        ast.keyword(flag, ast.Name("junk_", ast.Load()))
+    ]
+    return eval(
+        compile(ast.fix_missing_locations(ast.Expression(tree)), "example", "eval"),
+        {**names, "junk_": value},
+    )
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -76,4 +94,8 @@ def test_it_looks_at_what_it_should() -> None:
         for flag in flags(each)
         if shown(each)[0]
     }
-    assert looked >= {("storage.SyncState.to_host", "force"), ("storage.storage", "copy"), ("distributed.Grid.plan", "corners")}
+    assert looked >= {
+        ("storage.SyncState.to_host", "force"),
+        ("storage.storage", "copy"),
+        ("distributed.Grid.plan", "corners"),
+    }

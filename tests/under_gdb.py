@@ -9,7 +9,9 @@ import pytest
 
 
 def crash(code: str, *options: str, cwd: str | os.PathLike[str] | None = None, **env: str) -> str:
-    """All that is said from the start to a crash by SIGSEGV and after it; a machine without gdb, or that forbids it, is skipped."""
+    """All that is said from the start to a crash by SIGSEGV and after it; a machine without gdb, or
+    that forbids it, is skipped.
+    """
     if shutil.which("gdb") is None:
         pytest.skip("gdb is not installed")
     done = subprocess.run(

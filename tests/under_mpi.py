@@ -9,9 +9,20 @@ import pytest
 from gridbuf import mpirun
 
 
-def run(ranks: int, *words: Any, seconds: float = 300, **more: str) -> "subprocess.CompletedProcess[str]":
-    """A Python program with its arguments under mpirun; on no ranks at all as it is. Tests here may have started MPI: it begins anew."""
+def run(
+    ranks: int, *words: Any, seconds: float = 300, **more: str
+) -> "subprocess.CompletedProcess[str]":
+    """A Python program with its arguments under mpirun; on no ranks at all as it is. Tests here may
+    have started MPI: it begins anew.
+    """
     if why := mpirun.missing():
         pytest.skip(why)
     command = [*(mpirun.command(ranks) if ranks else ()), sys.executable, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=mpirun.environment(**more), check=False)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        env=mpirun.environment(**more),
+        check=False,
+    )

@@ -3,10 +3,12 @@
 #include "job.h"
 #include "kernels.h"
 
-static int cast_between(int to, int from, int64_t to_size, int64_t from_size, gb_copy_cast_fn *cast) {
+static int cast_between(int to, int from, int64_t to_size, int64_t from_size,
+                        gb_copy_cast_fn *cast) {
     *cast = NULL;
     if (to < 0 || to >= GB_TYPES || from < 0 || from >= GB_TYPES) return GB_COPY_NO_CAST;
-    if ((to && gb_type_size(to) != to_size) || (from && gb_type_size(from) != from_size)) return GB_COPY_BAD_VIEW;
+    if ((to && gb_type_size(to) != to_size) || (from && gb_type_size(from) != from_size))
+        return GB_COPY_BAD_VIEW;
     if (to == from) return to_size == from_size ? GB_COPY_OK : GB_COPY_NO_CAST;
     *cast = gb_copy_kernels_here->cast[to][from];
     return *cast ? GB_COPY_OK : GB_COPY_NO_CAST;
@@ -19,22 +21,28 @@ static void nothing(gb_copy *copy) {
 
 static void run_tiles(void *job, int64_t first, int64_t end) { gb_copy_job_run(job, first, end); }
 
-/* How many threads a job is worth: dense moves and fills run at the speed of the caches, the others at half of it. */
+/* How many threads a job is worth: dense moves and fills run at the speed of the caches, the others
+ * at half of it. */
 static int threads_for(const gb_copy_job *job) {
     int64_t enough = job->kind == GB_COPY_MOVE || job->kind == GB_COPY_FILL ? 8 << 20 : 2 << 20;
     return job->ordered ? 1 : gb_work_threads(job->bytes, enough);
 }
 
 /* The next job. */
-static void add_job(gb_copy *copy, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift) {
+static void add_job(gb_copy *copy, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item,
+                    int shift) {
     gb_copy_job *job = &copy->job[copy->jobs];
     gb_copy_job_plan(job, axes, cast, dst_item, shift);
-    copy->work[copy->jobs++] = (gb_work){.run = run_tiles, .of = job, .pieces = job->tiles,
-                                         .batch = gb_work_batch(job->bytes, job->tiles, 512 << 10), .threads = threads_for(job)};
+    copy->work[copy->jobs++] = (gb_work){.run = run_tiles,
+                                         .of = job,
+                                         .pieces = job->tiles,
+                                         .batch = gb_work_batch(job->bytes, job->tiles, 512 << 10),
+                                         .threads = threads_for(job)};
 }
 
 /* Through a dense temporary of the source's type, its axes in the target's order. */
-static int through_temporary(gb_copy *copy, const gb_copy_view *dst, gb_copy_axes *axes, gb_copy_cast_fn cast) {
+static int through_temporary(gb_copy *copy, const gb_copy_view *dst, gb_copy_axes *axes,
+                             gb_copy_cast_fn cast) {
     gb_copy_axes in = *axes, out = *axes;
     int64_t bytes = axes->item;
     for (int i = axes->n - 1; i >= 0; i--) {
@@ -64,7 +72,8 @@ int gb_copy_plan(gb_copy *copy, const gb_copy_view *dst, const gb_copy_view *src
     return GB_COPY_OK;
 }
 
-int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value, int type, int64_t itemsize) {
+int gb_copy_plan_fill(gb_copy *copy, const gb_copy_view *dst, const void *value, int type,
+                      int64_t itemsize) {
     static const int64_t still[GB_COPY_DIMS];
     gb_copy_view src = {(char *)(uintptr_t)value, itemsize, type, dst->ndim, dst->shape, still};
     gb_copy_axes axes;

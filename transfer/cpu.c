@@ -11,9 +11,11 @@ static const gb_copy_kernels *known(int i) {
 #ifdef __x86_64__
     case 1: return __builtin_cpu_supports("avx2") ? &gb_copy_kernels_avx2 : NULL;
     case 2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-                   ? &gb_copy_kernels_avx512 : NULL;
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") &&
+                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512vl")
+                   ? &gb_copy_kernels_avx512
+                   : NULL;
 #endif
     }
     return NULL;
@@ -23,7 +25,8 @@ static const gb_copy_kernels *known(int i) {
 /* Here, and not where they are defined: any processor runs this. */
 static void fill_in_casts(void) {
     memcpy(gb_copy_casts_avx512, gb_copy_casts_avx2, sizeof gb_copy_casts_avx512);
-    for (const gb_copy_wide_cast *wide = gb_copy_wide_casts; wide->cast; wide++) gb_copy_casts_avx512[wide->to][wide->from] = wide->cast;
+    for (const gb_copy_wide_cast *wide = gb_copy_wide_casts; wide->cast; wide++)
+        gb_copy_casts_avx512[wide->to][wide->from] = wide->cast;
 }
 #endif
 
@@ -36,7 +39,7 @@ __attribute__((constructor)) static void look(void) {
         if (known(i)) gb_copy_kernels_here = known(i);
 }
 
-static int64_t cache_bytes;   /* 0: not asked yet */
+static int64_t cache_bytes; /* 0: not asked yet */
 
 /* Linux says what one core can reach; glibc's sysconf adds up caches that it cannot. */
 int64_t gb_copy_shared_cache(void) {
@@ -67,7 +70,8 @@ const char *gb_copy_kernels_name(void) { return gb_copy_kernels_here->name; }
 
 int gb_copy_kernels_use(const char *name) {
     for (int i = 0; i < 3; i++)
-        if (known(i) && (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0)))
+        if (known(i) &&
+            (strcmp(name, known(i)->name) == 0 || (i == 0 && strcmp(name, "plain") == 0)))
             return gb_copy_kernels_here = known(i), 0;
     return -1;
 }

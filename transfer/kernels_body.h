@@ -1,5 +1,5 @@
-/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set with GB_COPY_VECTOR (bytes
- * of a vector, 0: none), GB_COPY_NAME and GB_COPY_KERNELS defined. */
+/* kernels_body.h: the kernels, written once; a kernels_*.c includes this for its instruction set
+ * with GB_COPY_VECTOR (bytes of a vector, 0: none), GB_COPY_NAME and GB_COPY_KERNELS defined. */
 #include "casts.h"
 #include "kernels.h"
 #include "vector.h"
@@ -14,7 +14,8 @@ static void copy_run(char *dst, const char *src, int64_t bytes) {
         return;
     }
     int64_t i = 0;
-    if (bytes >= 8 * STEP) {   /* no store crosses a line from here on: a row of 1 kB takes a tenth less */
+    if (bytes >=
+        8 * STEP) { /* no store crosses a line from here on: a row of 1 kB takes a tenth less */
         STORE(dst, LOAD(src));
         i = (int64_t)(-(uintptr_t)dst & (uintptr_t)(STEP - 1));
     }
@@ -47,7 +48,8 @@ static inline void put_row(char *dst, const char *src, int64_t bytes) {
     else memcpy(dst, src, (size_t)bytes);
 }
 
-static void put(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n, int64_t bytes) {
+static void put(char *dst, const int64_t *at, const char *scratch, int64_t pitch, int64_t n,
+                int64_t bytes) {
     for (int64_t i = 0; i < n; i++) put_row(dst + at[i], scratch + i * pitch, bytes);
 }
 
@@ -66,7 +68,7 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
         fill_run(dst, value, bytes);
         return;
     }
-    char turned[128];   /* the value as it continues at the first whole line */
+    char turned[128]; /* the value as it continues at the first whole line */
     memcpy(turned, value, 64);
     memcpy(turned + 64, value, 64);
     memcpy(dst, value, (size_t)head);
@@ -81,9 +83,10 @@ static void fill_stream(char *dst, const char *value, int64_t bytes) {
 
 #ifdef GB_COPY_DEFINES_CASTS
 EACH_PAIR(DEFINE_CAST)
-const gb_copy_cast_fn GB_COPY_CASTS[GB_TYPES][GB_TYPES] = { EACH_PAIR(CAST_ENTRY) };
+const gb_copy_cast_fn GB_COPY_CASTS[GB_TYPES][GB_TYPES] = {EACH_PAIR(CAST_ENTRY)};
 #endif
 
 const gb_copy_kernels GB_COPY_KERNELS = {
-    GB_COPY_NAME, GB_COPY_TRANSPOSES, put, copy_run, stream_run, fill_run, fill_stream, GB_COPY_CASTS,
+    GB_COPY_NAME, GB_COPY_TRANSPOSES, put,         copy_run,
+    stream_run,   fill_run,           fill_stream, GB_COPY_CASTS,
 };

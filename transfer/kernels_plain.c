@@ -1,4 +1,5 @@
-/* kernels_plain.c: the kernels for whatever the compiler's baseline is: SSE2 on x86-64, NEON on arm64. */
+/* kernels_plain.c: the kernels for whatever the compiler's baseline is: SSE2 on x86-64, NEON on
+ * arm64. */
 #if defined(__x86_64__)
 #define GB_COPY_VECTOR 16
 #define GB_COPY_NAME "sse2"

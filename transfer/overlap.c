@@ -3,17 +3,19 @@
 #include "../alloc/strides.h"
 
 /* Every element of one lies in a gap between the elements of the other, as in a[0::2] = a[1::2]. */
-static int interleaved(const gb_copy_axes *axes, int64_t dst_item, int64_t src_item, int64_t apart) {
+static int interleaved(const gb_copy_axes *axes, int64_t dst_item, int64_t src_item,
+                       int64_t apart) {
     int64_t step = 0;
-    for (int i = 0; i < axes->n; i++) step = gb_gcd(gb_gcd(step, axes->axis[i].dst), llabs(axes->axis[i].src));
+    for (int i = 0; i < axes->n; i++)
+        step = gb_gcd(gb_gcd(step, axes->axis[i].dst), llabs(axes->axis[i].src));
     if (step == 0) return 0;
     int64_t r = apart % step;
-    if (r < 0) r += step;   /* the target's elements start r above a source's */
+    if (r < 0) r += step; /* the target's elements start r above a source's */
     return r >= src_item && r + dst_item <= step;
 }
 
-/* The same strides, rows without gaps, and memory order is the order of the axes: then going through memory in the
- * direction of the move reads everything before it is written. */
+/* The same strides, rows without gaps, and memory order is the order of the axes: then going
+ * through memory in the direction of the move reads everything before it is written. */
 static int nested(const gb_copy_axes *axes) {
     int64_t below = axes->item;
     for (int i = axes->n - 1; i >= 0; i--) {

@@ -1,4 +1,5 @@
-/* plan.c: how a copy is done: in rows, transposed through a scratch buffer, or as a fill; cut into tiles. */
+/* plan.c: how a copy is done: in rows, transposed through a scratch buffer, or as a fill; cut into
+ * tiles. */
 #include "axes.h"
 #include "job.h"
 #include "kernels.h"
@@ -18,22 +19,27 @@ static void count_tiles(gb_copy_job *job) {
 
 /* ---- rows: the fastest axis is the same on both sides, or the source repeats along it ---- */
 
-/* About this many bytes of the target a tile: enough work to be worth a call, little enough to come back soon. */
+/* About this many bytes of the target a tile: enough work to be worth a call, little enough to come
+ * back soon. */
 #define ROW_TILE (64 << 10)
 
 static void plan_rows(gb_copy_job *job, const gb_copy_axes *axes) {
     gb_copy_axis one = {1, 0, 0};
     int n = axes->n;
-    const gb_copy_axis *a = n > 0 ? &axes->axis[n - 1] : &one, *b = n > 1 ? &axes->axis[n - 2] : &one;
+    const gb_copy_axis *a = n > 0 ? &axes->axis[n - 1] : &one,
+                       *b = n > 1 ? &axes->axis[n - 2] : &one;
     int64_t room = ROW_TILE / job->dst_item;
     job->a = (gb_copy_side){.n = a->n, .inner = 1, .dst = a->dst, .src = a->src, .loop = -1};
     job->b = (gb_copy_side){.n = b->n, .inner = 1, .dst = b->dst, .src = b->src, .loop = -1};
     job->a.chunk = a->n <= room + room / 2 ? a->n : room;
     int64_t rows = room / job->a.chunk;
     job->b.chunk = rows < 1 ? 1 : rows < b->n ? rows : b->n;
-    for (int i = 0; i < n - 2; i++) add_loop(job, axes->axis[i].n, axes->axis[i].dst, axes->axis[i].src);
-    job->b.loop = add_loop(job, (b->n - 1) / job->b.chunk + 1, job->b.chunk * b->dst, job->b.chunk * b->src);
-    job->a.loop = add_loop(job, (a->n - 1) / job->a.chunk + 1, job->a.chunk * a->dst, job->a.chunk * a->src);
+    for (int i = 0; i < n - 2; i++)
+        add_loop(job, axes->axis[i].n, axes->axis[i].dst, axes->axis[i].src);
+    job->b.loop =
+        add_loop(job, (b->n - 1) / job->b.chunk + 1, job->b.chunk * b->dst, job->b.chunk * b->src);
+    job->a.loop =
+        add_loop(job, (a->n - 1) / job->a.chunk + 1, job->a.chunk * a->dst, job->a.chunk * a->src);
     int dense = n == 0 || a->dst == job->dst_item;
     if (n > 0 && a->src == 0) job->kind = GB_COPY_REPEAT;
     else if (job->cast) job->kind = GB_COPY_CONVERT;
@@ -45,7 +51,8 @@ static void plan_rows(gb_copy_job *job, const gb_copy_axes *axes) {
 static int fastest_of_source(const gb_copy_axes *axes) {
     int s = -1;
     for (int i = axes->n - 1; i >= 0; i--)
-        if (axes->axis[i].src && (s < 0 || llabs(axes->axis[i].src) < llabs(axes->axis[s].src))) s = i;
+        if (axes->axis[i].src && (s < 0 || llabs(axes->axis[i].src) < llabs(axes->axis[s].src)))
+            s = i;
     return s;
 }
 
@@ -54,9 +61,7 @@ static int64_t along(const gb_copy_axis *x, int of_source) {
     return of_source ? llabs(x->src) : x->dst;
 }
 
-static int64_t across(const gb_copy_axis *x, int of_source) {
-    return of_source ? x->dst : x->src;
-}
+static int64_t across(const gb_copy_axis *x, int of_source) { return of_source ? x->dst : x->src; }
 
 /* The axis, not in use yet, whose neighbours are so far apart; -1: there is none. */
 static int axis_at(const gb_copy_axes *axes, const char *used, int64_t distance, int of_source) {
@@ -119,9 +124,7 @@ static int64_t run_of_target(int64_t item) {
 }
 
 /* Elements of a line; 1 where lines do not begin at elements. */
-static int64_t line_of(int64_t item) {
-    return GB_COPY_LINE % item ? 1 : GB_COPY_LINE / item;
-}
+static int64_t line_of(int64_t item) { return GB_COPY_LINE % item ? 1 : GB_COPY_LINE / item; }
 
 /* Cut a tile's runs and rows so that it fits into scratch memory, with a line more on either side:
  * a tile that is cut at lines may be that much longer. */
@@ -160,7 +163,8 @@ typedef struct tile_loop {
 /* Insert a loop so that the source's strides descend; equal ones keep their order. */
 static int insert_loop(tile_loop *loop, int n, tile_loop x) {
     int at = n;
-    for (; at > 0 && llabs(loop[at - 1].axis.src) < llabs(x.axis.src); at--) loop[at] = loop[at - 1];
+    for (; at > 0 && llabs(loop[at - 1].axis.src) < llabs(x.axis.src); at--)
+        loop[at] = loop[at - 1];
     loop[at] = x;
     return n + 1;
 }
@@ -206,9 +210,9 @@ static void plan_transposed(gb_copy_job *job, gb_copy_axes *axes, int s) {
 
     int64_t run_a = run_of_target(job->dst_item);
     int64_t most = run_of_target(job->src_item) * 64 / run_b;
-    if (run_a > most) run_a = most;   /* scratch memory has room for no more */
+    if (run_a > most) run_a = most; /* scratch memory has room for no more */
     if (2 * reach <= run_b && run_a <= 128) run_a *= 2;
-    if (reach * b->src == a->src && reach <= 128) run_b = reach;   /* runs that adjoin: one stream */
+    if (reach * b->src == a->src && reach <= 128) run_b = reach; /* runs that adjoin: one stream */
     int last_a = join_run(a, axes, used, d, run_a, 0, job->src_at);
 
     cut_tile(job, axes->axis[last_a].n, axes->axis[last_b].n, run_a, run_b);
@@ -245,7 +249,8 @@ static int plan_fill(gb_copy_job *job, const gb_copy_axes *axes) {
     if (axes->n == 0) return 0;
     if (job->cast) job->cast(job->value, axes->src, 1);
     else memcpy(job->value, axes->src, (size_t)job->dst_item);
-    for (int64_t have = job->dst_item; have < 64; have *= 2) memcpy(job->value + have, job->value, (size_t)have);
+    for (int64_t have = job->dst_item; have < 64; have *= 2)
+        memcpy(job->value + have, job->value, (size_t)have);
     plan_rows(job, axes);
     job->kind = job->a.dst == job->dst_item ? GB_COPY_FILL : GB_COPY_FILL_STRIDED;
     return 1;
@@ -259,8 +264,13 @@ static void plan_shift(gb_copy_job *job, const gb_copy_axes *axes) {
     gb_copy_axis row = {1, job->dst_item, job->dst_item};
     if (axes->n) row = axes->axis[axes->n - 1];
     int64_t bytes = row.n * job->dst_item;
-    for (int i = 0; i < axes->n - 1; i++) add_loop(job, axes->axis[i].n, axes->axis[i].dst, axes->axis[i].src);
-    job->a = (gb_copy_side){.n = bytes, .inner = 1, .chunk = bytes < SHIFT_PIECE ? bytes : SHIFT_PIECE, .dst = 1, .src = 1};
+    for (int i = 0; i < axes->n - 1; i++)
+        add_loop(job, axes->axis[i].n, axes->axis[i].dst, axes->axis[i].src);
+    job->a = (gb_copy_side){.n = bytes,
+                            .inner = 1,
+                            .chunk = bytes < SHIFT_PIECE ? bytes : SHIFT_PIECE,
+                            .dst = 1,
+                            .src = 1};
     job->a.loop = add_loop(job, (bytes - 1) / job->a.chunk + 1, job->a.chunk, job->a.chunk);
     job->kind = GB_COPY_SLIDE;
     job->ordered = 1;
@@ -285,7 +295,8 @@ static int worth_streaming(const gb_copy_job *job) {
     return 0;
 }
 
-void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item, int shift) {
+void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item,
+                      int shift) {
     job->tiles = job->bytes = 0;
     job->loops = job->ordered = job->backward = job->stream = 0;
     job->cast = cast;
@@ -301,10 +312,10 @@ void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast
             job->dst_item = job->src_item = axes->item;
         }
         int d = axes->n - 1, s = fastest_of_source(axes);
-        if (s >= 0 && s != d && axes->axis[d].src && llabs(axes->axis[s].src) < llabs(axes->axis[d].src))
+        if (s >= 0 && s != d && axes->axis[d].src &&
+            llabs(axes->axis[s].src) < llabs(axes->axis[d].src))
             plan_transposed(job, axes, s);
-        else
-            plan_rows(job, axes);
+        else plan_rows(job, axes);
     }
     job->dst = axes->dst;
     job->src = axes->src;

@@ -1,8 +1,13 @@
-/* program_plan.c: what an entry needs, worked out once: axes merged and sorted, the kind of loop, long entries cut. */
+/* program_plan.c: what an entry needs, worked out once: axes merged and sorted, the kind of loop,
+ * long entries cut. */
 #include "program.h"
 
-#define PIECE (256 << 10)   /* bytes of the target in an entry: a share worth a thread's while, and some 20 us */
-#define BASE ((uintptr_t)1 << 62)   /* offsets as addresses, for gb_copy_axes_of: they stay below 2^61 on either side */
+#define PIECE \
+    (256      \
+     << 10) /* bytes of the target in an entry: a share worth a thread's while, and some 20 us */
+#define BASE      \
+    ((uintptr_t)1 \
+     << 62) /* offsets as addresses, for gb_copy_axes_of: they stay below 2^61 on either side */
 
 static int push(gb_program *program, const gb_program_entry *e) {
     if (program->n == program->room) {
@@ -29,14 +34,15 @@ static gb_program_entry part(const gb_program_entry *e, int axis, int64_t begin,
     return p;
 }
 
-/* Cut along the slowest axis that is long enough, else index by index along the slowest there is. */
+/* Cut along the slowest axis that is long enough, else index by index along the slowest there is.
+ */
 static int push_in_pieces(gb_program *program, const gb_program_entry *e) {
     int64_t pieces = (e->bytes - 1) / PIECE + 1, whole = e->kind == GB_PROGRAM_TRANSPOSE ? 128 : 1;
     int slowest = -1;
     if (pieces <= 1) return push(program, e);
     for (int i = 0; i < e->n && slowest < 0; i++)
         if (e->axis[i].n > (i < e->n - 2 ? 1 : whole)) slowest = i;
-    if (slowest < 0) {   /* one run of bytes; cut where a sign's pattern begins anew */
+    if (slowest < 0) { /* one run of bytes; cut where a sign's pattern begins anew */
         if (e->kind != GB_PROGRAM_RUNS) return push(program, e);
         int64_t step = (e->run / pieces + 4095) / 4096 * 4096;
         for (int64_t at = 0; at < e->run; at += step) {
@@ -65,7 +71,8 @@ static void swap_last(gb_copy_axis *axis, int n, int s) {
     axis[n - 2] = moved;
 }
 
-/* Whether tiles pay: both sides have a dense axis, other ones, of some length. The source's is brought before the last. */
+/* Whether tiles pay: both sides have a dense axis, other ones, of some length. The source's is
+ * brought before the last. */
 static int transposed(gb_copy_axes *axes) {
     int d = axes->n - 1, s = -1;
     if (axes->n < 2 || axes->axis[d].dst != axes->item || axes->axis[d].n < 8) return 0;
@@ -105,7 +112,7 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
         memcpy(dst, copy->dst_strides, (size_t)n * sizeof *dst);
         memcpy(src, copy->src_strides, (size_t)n * sizeof *src);
     }
-    if (add && gb_type_is_complex(type)) {   /* two reals */
+    if (add && gb_type_is_complex(type)) { /* two reals */
         type = gb_type_real(type);
         item /= 2;
         shape[n] = 2, dst[n] = src[n] = item;
@@ -118,9 +125,14 @@ int gb_program_append(gb_program *program, const gb_program_copy *copy) {
     int rc = gb_copy_axes_of(&axes, &to, &from);
     if (rc != GB_COPY_OK || axes.elements == 0) return rc;
     gb_program_entry e = {
-        .bytes = axes.elements * axes.item, .dst_slot = copy->dst_slot, .src_slot = copy->src_slot,
-        .item = (int32_t)axes.item, .mode = (uint8_t)copy->mode, .type = (uint8_t)type,
-        .sign_unit = (uint8_t)copy->sign_unit, .sign_byte = (uint8_t)copy->sign_byte,
+        .bytes = axes.elements * axes.item,
+        .dst_slot = copy->dst_slot,
+        .src_slot = copy->src_slot,
+        .item = (int32_t)axes.item,
+        .mode = (uint8_t)copy->mode,
+        .type = (uint8_t)type,
+        .sign_unit = (uint8_t)copy->sign_unit,
+        .sign_byte = (uint8_t)copy->sign_byte,
     };
     const gb_copy_axis *last = axes.n ? &axes.axis[axes.n - 1] : NULL;
     if (add) e.kind = GB_PROGRAM_SUMS;

@@ -4,14 +4,16 @@
 
 static gb_program_loop loop_of(const gb_program_entry *e) {
     switch (e->kind) {
-    case GB_PROGRAM_RUNS: return e->mode & GB_PROGRAM_SIGN ? gb_program_runs_signed : gb_program_runs;
+    case GB_PROGRAM_RUNS:
+        return e->mode & GB_PROGRAM_SIGN ? gb_program_runs_signed : gb_program_runs;
     case GB_PROGRAM_TRANSPOSE: return gb_program_transpose;
     case GB_PROGRAM_SUMS: return gb_program_sums(e->type);
     default: return gb_program_elements;
     }
 }
 
-/* The loop, at every index of the axes before the last two; then once more to clear what was read. */
+/* The loop, at every index of the axes before the last two; then once more to clear what was read.
+ */
 static void carry_out(const gb_program_entry *e, char *dst, char *src) {
     gb_program_loop loop = loop_of(e);
     for (int clears = 0; clears <= !!(e->mode & GB_PROGRAM_CLEAR); clears++) {
@@ -24,7 +26,8 @@ static void carry_out(const gb_program_entry *e, char *dst, char *src) {
     }
 }
 
-void gb_program_entries_run(const gb_program *program, char *const *bases, int64_t first, int64_t end) {
+void gb_program_entries_run(const gb_program *program, char *const *bases, int64_t first,
+                            int64_t end) {
     for (int64_t i = first; i < end; i++) {
         const gb_program_entry *e = &program->entries[i];
         carry_out(e, bases[e->dst_slot] + e->dst_at, bases[e->src_slot] + e->src_at);
@@ -44,6 +47,9 @@ static void run_entries(void *of, int64_t first, int64_t end) {
 
 gb_work gb_program_work(gb_program_run *run) {
     const gb_program *program = run->program;
-    return (gb_work){.run = run_entries, .of = run, .pieces = program->n, .batch = gb_work_batch(program->bytes, program->n, 256 << 10),
+    return (gb_work){.run = run_entries,
+                     .of = run,
+                     .pieces = program->n,
+                     .batch = gb_work_batch(program->bytes, program->n, 256 << 10),
                      .threads = threads_of(program)};
 }

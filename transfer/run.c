@@ -3,7 +3,7 @@
 #include "kernels.h"
 #include "../alloc/strides.h"
 
-#define PIECE 512   /* elements converted at a time; their buffers stay in the first cache */
+#define PIECE 512 /* elements converted at a time; their buffers stay in the first cache */
 
 /* Write n elements that lie dense in memory to where they belong, converted if need be. */
 static void write_run(const gb_copy_job *job, char *dst, int64_t step, const char *src, int64_t n) {
@@ -35,7 +35,8 @@ static void convert_row(const gb_copy_job *job, char *dst, const char *src, int6
     _Alignas(64) char gathered[PIECE * 16];
     for (int64_t i = 0; i < n; i += PIECE) {
         int64_t m = n - i < PIECE ? n - i : PIECE;
-        gb_move_strided(gathered, job->src_item, src + i * job->a.src, job->a.src, m, job->src_item);
+        gb_move_strided(gathered, job->src_item, src + i * job->a.src, job->a.src, m,
+                        job->src_item);
         write_run(job, dst + i * job->a.dst, job->a.dst, gathered, m);
     }
 }
@@ -88,17 +89,19 @@ static void transpose_tile(const gb_copy_job *job, char *dst, const char *src, i
 static void tile(const gb_copy_job *job, char *dst, const char *src, int64_t n_a, int64_t n_b) {
     const gb_copy_side *a = &job->a, *b = &job->b;
     switch (job->kind) {
-    case GB_COPY_TRANSPOSE:
-        transpose_tile(job, dst, src, n_a, n_b);
-        break;
+    case GB_COPY_TRANSPOSE: transpose_tile(job, dst, src, n_a, n_b); break;
     case GB_COPY_MOVE:
         for (int64_t i = 0; i < n_b; i++) {
-            if (job->stream) gb_copy_kernels_here->stream(dst + i * b->dst, src + i * b->src, n_a * job->dst_item);
-            else gb_copy_kernels_here->copy(dst + i * b->dst, src + i * b->src, n_a * job->dst_item);
+            if (job->stream)
+                gb_copy_kernels_here->stream(dst + i * b->dst, src + i * b->src,
+                                             n_a * job->dst_item);
+            else
+                gb_copy_kernels_here->copy(dst + i * b->dst, src + i * b->src, n_a * job->dst_item);
         }
         break;
     case GB_COPY_STRIDED:
-        for (int64_t i = 0; i < n_b; i++) gb_move_strided(dst + i * b->dst, a->dst, src + i * b->src, a->src, n_a, job->dst_item);
+        for (int64_t i = 0; i < n_b; i++)
+            gb_move_strided(dst + i * b->dst, a->dst, src + i * b->src, a->src, n_a, job->dst_item);
         break;
     case GB_COPY_CONVERT:
         for (int64_t i = 0; i < n_b; i++) convert_row(job, dst + i * b->dst, src + i * b->src, n_a);
@@ -108,16 +111,17 @@ static void tile(const gb_copy_job *job, char *dst, const char *src, int64_t n_a
         break;
     case GB_COPY_FILL:
         for (int64_t i = 0; i < n_b; i++) {
-            if (job->stream) gb_copy_kernels_here->fill_stream(dst + i * b->dst, job->value, n_a * job->dst_item);
+            if (job->stream)
+                gb_copy_kernels_here->fill_stream(dst + i * b->dst, job->value,
+                                                  n_a * job->dst_item);
             else gb_copy_kernels_here->fill(dst + i * b->dst, job->value, n_a * job->dst_item);
         }
         break;
     case GB_COPY_FILL_STRIDED:
-        for (int64_t i = 0; i < n_b; i++) gb_move_strided(dst + i * b->dst, a->dst, job->value, 0, n_a, job->dst_item);
+        for (int64_t i = 0; i < n_b; i++)
+            gb_move_strided(dst + i * b->dst, a->dst, job->value, 0, n_a, job->dst_item);
         break;
-    case GB_COPY_SLIDE:
-        memmove(dst, src, (size_t)n_a);
-        break;
+    case GB_COPY_SLIDE: memmove(dst, src, (size_t)n_a); break;
     }
 }
 
@@ -166,13 +170,13 @@ static void step(const gb_copy_job *job, cursor *c) {
  * another row follows without a gap; and its runs where lines of the source do. */
 
 typedef struct streamed_tile {
-    char *dst;                     /* of the chunk's first element */
+    char *dst; /* of the chunk's first element */
     const char *src;
-    int64_t first_run, end_run;    /* counted from the chunk's first, as rows are */
+    int64_t first_run, end_run; /* counted from the chunk's first, as rows are */
     int64_t first_row, end_row;
-    int64_t n_a, limit;            /* runs of the chunk, and runs that there are */
+    int64_t n_a, limit; /* runs of the chunk, and runs that there are */
     int head_at_line, tail_at_line;
-    const int64_t *at;             /* where the runs begin, from src on */
+    const int64_t *at; /* where the runs begin, from src on */
     int64_t beyond_at[GB_COPY_RUN];
 } streamed_tile;
 
@@ -244,8 +248,8 @@ static void choose_tile(const gb_copy_job *job, streamed_tile *t, const cursor *
 typedef struct fetch {
     const char *src;
     const int64_t *at;
-    int64_t runs, width;    /* runs that are left, and bytes of each */
-    int64_t byte;           /* of the first run: the next line */
+    int64_t runs, width; /* runs that are left, and bytes of each */
+    int64_t byte;        /* of the first run: the next line */
 } fetch;
 
 static fetch fetch_of(const gb_copy_job *job, const streamed_tile *t) {
@@ -288,7 +292,7 @@ static void write_tile(const gb_copy_job *job, const streamed_tile *t, const cha
 
 static void run_streamed(const gb_copy_job *job, cursor *c, int64_t first, int64_t end) {
     _Alignas(GB_COPY_LINE) char scratch[GB_COPY_SCRATCH];
-    streamed_tile tiles[2];   /* the one at work and the next */
+    streamed_tile tiles[2]; /* the one at work and the next */
     choose_tile(job, &tiles[first & 1], c);
     for (int64_t i = first; i < end; i++) {
         const streamed_tile *t = &tiles[i & 1];

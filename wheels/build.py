@@ -1,6 +1,7 @@
 """Builds the sdist, and from it a wheel for each machine, with zig as the compiler: `make wheels`.
 
-zig is clang with the C libraries of every glibc version, from PyPI; neither a container nor an old system is needed.
+zig is clang with the C libraries of every glibc version, from PyPI; neither a container nor an old
+system is needed.
 """
 
 import argparse
@@ -15,7 +16,8 @@ from targets import BUILT, GLIBC, MACHINES, ROOT, tag, wheel
 
 
 def compiler(machine: str) -> Path:
-    """A command that compiles for a machine and its oldest glibc. Without it zig's checks of undefined behaviour stay in.
+    """A command that compiles for a machine and its oldest glibc. Without it zig's checks of
+    undefined behaviour stay in.
 
     It lies beside this Python: Go compiles all C of a room again for a compiler of another path.
     """
@@ -24,7 +26,8 @@ def compiler(machine: str) -> Path:
     text = (
         "#!/bin/sh\n"
         f'case "$1" in -dumpmachine) echo {target}; exit ;; esac\n'
-        f'exec "{sys.executable}" -m ziglang cc -target {target}.{GLIBC[0]}.{GLIBC[1]} -fno-sanitize=undefined "$@"\n'
+        f'exec "{sys.executable}" -m ziglang cc -target {target}.{GLIBC[0]}.{GLIBC[1]}'
+        ' -fno-sanitize=undefined "$@"\n'
     )
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
@@ -33,9 +36,15 @@ def compiler(machine: str) -> Path:
 
 
 def experiments() -> str:
-    """GOEXPERIMENT for Go's older collector, which is 16 kB shorter in a wheel: what Go keeps is small. A Go that has no other is asked for nothing."""
+    """GOEXPERIMENT for Go's older collector, which is 16 kB shorter in a wheel: what Go keeps is
+    small. A Go that has no other is asked for nothing.
+    """
     wanted = ",".join(filter(None, [os.environ.get("GOEXPERIMENT", ""), "nogreenteagc"]))
-    known = subprocess.run(["go", "env", "GOEXPERIMENT"], env={**os.environ, "GOEXPERIMENT": wanted}, capture_output=True)
+    known = subprocess.run(
+        ["go", "env", "GOEXPERIMENT"],
+        env={**os.environ, "GOEXPERIMENT": wanted},
+        capture_output=True,
+    )
     return os.environ.get("GOEXPERIMENT", "") if known.returncode else wanted
 
 
@@ -61,8 +70,10 @@ def main(machines: list[str], sdist: Path | None) -> None:
             "GOEXPERIMENT": experiments(),
         }
         subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-build-isolation",
-             f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT, source],
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
+            "--no-deps", "--no-build-isolation",
+             f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT,
+             source],
             env={**os.environ, **environment}, check=True,
         )  # fmt: skip
         denser(wheel(machine))

@@ -1,4 +1,6 @@
-"""Looks at the built wheels, without running them: tags, symbols, licences, sizes. The last part of `make wheels`."""
+"""Looks at the built wheels, without running them: tags, symbols, licences, sizes. The last part of
+`make wheels`.
+"""
 
 import io
 import json
@@ -23,7 +25,10 @@ def expect(truth: bool, what: str) -> None:
 def tools(path: Path) -> None:
     """What others say of it."""
     shown = subprocess.run(
-        [sys.executable, "-m", "auditwheel", "show", "--json", path], check=True, capture_output=True, text=True
+        [sys.executable, "-m", "auditwheel", "show", "--json", path],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     found = json.loads(shown.stdout)["overall_tag"]
     expect(path.name.endswith(f"-{found}.whl"), f"{path.name}: auditwheel says {found}")
@@ -31,20 +36,29 @@ def tools(path: Path) -> None:
 
 
 def library(path: Path) -> None:
-    """One door out, pages of up to 64 KiB, tables to unwind by, and symbols in the file beside it."""
+    """One door out, pages of up to 64 KiB, tables to unwind by, and symbols in the file
+    beside it.
+    """
     with zipfile.ZipFile(path) as wheel:
         inside = {Path(name).name: name for name in wheel.namelist()}
         elf = ELFFile(io.BytesIO(wheel.read(inside["_core.abi3.so"])))
         for name in ("LICENSE", "LICENSE-Go.txt", "gridbuf.cdx.json"):
             expect(name in inside and ".dist-info/" in inside[name], f"{path.name} lacks {name}")
         parts = json.loads(wheel.read(inside["gridbuf.cdx.json"]))["components"]
-        expect(any(part["name"] == "std" for part in parts), f"{path.name}: the bill of materials does not name Go")
+        expect(
+            any(part["name"] == "std" for part in parts),
+            f"{path.name}: the bill of materials does not name Go",
+        )
     for name, door in (("_core.abi3.so", "PyInit__core"), ("_go.so", "gbridge_open")):
         with zipfile.ZipFile(path) as wheel:
             each = ELFFile(io.BytesIO(wheel.read(inside[name])))
         symbols = each.get_section_by_name(".dynsym").iter_symbols()
         bound = {"STB_GLOBAL", "STB_WEAK"}
-        exported = {s.name for s in symbols if s["st_shndx"] != "SHN_UNDEF" and s["st_info"]["bind"] in bound and s.name}
+        exported = {
+            s.name
+            for s in symbols
+            if s["st_shndx"] != "SHN_UNDEF" and s["st_info"]["bind"] in bound and s.name
+        }
         expect(exported == {door}, f"{path.name}: {name} exports {sorted(exported)}")
         page = 65536 if each["e_machine"] == "EM_AARCH64" else 4096
         steps = {segment["p_align"] for segment in each.iter_segments("PT_LOAD")}
@@ -52,13 +66,21 @@ def library(path: Path) -> None:
             all(step % page == 0 for step in steps),
             f"{path.name}: segments of {name} lie on boundaries of {steps}, pages may be {page}",
         )
-        expect(each.get_section_by_name(".eh_frame") is not None, f"{path.name}: {name} has no unwind tables")
-        expect(each.get_section_by_name(".debug_info") is None, f"{path.name}: {name} is not stripped")
+        expect(
+            each.get_section_by_name(".eh_frame") is not None,
+            f"{path.name}: {name} has no unwind tables",
+        )
+        expect(
+            each.get_section_by_name(".debug_info") is None, f"{path.name}: {name} is not stripped"
+        )
     beside = symbols_of(path)
     with beside.open("rb") as file:
         whole = ELFFile(file)
         numbers = [e.get_section_by_name(".note.gnu.build-id").data() for e in (elf, whole)]
-        expect(numbers[0] == numbers[1] and whole.get_section_by_name(".debug_info") is not None, f"{beside.name}: other symbols")
+        expect(
+            numbers[0] == numbers[1] and whole.get_section_by_name(".debug_info") is not None,
+            f"{beside.name}: other symbols",
+        )
         fused(beside.name, whole)
 
 
@@ -73,10 +95,13 @@ STATISTICS = ("argmin", "argmax", "minmax", "moments")
 
 
 def fused(name: str, elf: ELFFile) -> None:
-    """Kernels are fused as tests/test_compilers.py says: with AVX2 and on aarch64, not in the base set of x86, nor in statistics."""
+    """Kernels are fused as tests/test_compilers.py says: with AVX2 and on aarch64, not in the base
+    set of x86, nor in statistics.
+    """
     machine = elf["e_machine"]
     reader = capstone.Cs(*{
-        "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64), "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM)
+        "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
+        "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM)
     }[machine])  # fmt: skip
     text = elf.get_section_by_name(".text")
     code, start = text.data(), text["sh_addr"]
@@ -87,13 +112,18 @@ def fused(name: str, elf: ELFFile) -> None:
         if kernel is None or symbol["st_info"]["type"] != "STT_FUNC":
             continue
         at = symbol["st_value"] - start
-        rule = not kernel[1].startswith(STATISTICS) and (kernel[2] == "avx2" or machine == "EM_AARCH64")
+        rule = not kernel[1].startswith(STATISTICS) and (
+            kernel[2] == "avx2" or machine == "EM_AARCH64"
+        )
         looked[rule] += 1
-        for _, _, mnemonic, _ in reader.disasm_lite(code[at : at + symbol["st_size"]], symbol["st_value"]):
+        for _, _, mnemonic, _ in reader.disasm_lite(
+            code[at : at + symbol["st_size"]], symbol["st_value"]
+        ):
             found[rule] += re.match(FUSED[machine], mnemonic) is not None
     expect(min(looked.values()) >= 8, f"{name}: kernels have other names than here: {looked}")
     expect(
-        found[True] > 100 and found[False] == 0, f"{name}: {found[True]} fused instructions, and {found[False]} where none may be"
+        found[True] > 100 and found[False] == 0,
+        f"{name}: {found[True]} fused instructions, and {found[False]} where none may be",
     )
 
 
@@ -104,10 +134,23 @@ def debugger(path: Path) -> None:
     folder = BUILT / "unpacked"
     with zipfile.ZipFile(path) as wheel:
         core = wheel.extract("gridbuf/_core.abi3.so", folder)
-    command = ["gdb", "-nx", "-q", "-batch", "-ex", f"symbol-file {symbols_of(path)}", "-ex", "info line gb_heap_add_slab", core]
+    command = [
+        "gdb",
+        "-nx",
+        "-q",
+        "-batch",
+        "-ex",
+        f"symbol-file {symbols_of(path)}",
+        "-ex",
+        "info line gb_heap_add_slab",
+        core,
+    ]
     said = subprocess.run(command, capture_output=True, text=True, timeout=300)
     shutil.rmtree(folder)
-    expect(re.search(r'^Line \d+ of "[^"]*heap\.c"', said.stdout, re.MULTILINE) is not None, f"gdb: {said.stdout}{said.stderr}")
+    expect(
+        re.search(r'^Line \d+ of "[^"]*heap\.c"', said.stdout, re.MULTILINE) is not None,
+        f"gdb: {said.stdout}{said.stderr}",
+    )
 
 
 def main() -> None:
@@ -120,7 +163,16 @@ def main() -> None:
         debugger(path)
         print(f"{path.name}: {size} bytes, {tag(machine)}, one door out of each library")
     subprocess.run(
-        [sys.executable, "-m", "twine", "check", "--strict", *BUILT.glob("*.whl"), *BUILT.glob("*.tar.gz")], check=True
+        [
+            sys.executable,
+            "-m",
+            "twine",
+            "check",
+            "--strict",
+            *BUILT.glob("*.whl"),
+            *BUILT.glob("*.tar.gz"),
+        ],
+        check=True,
     )
 
 

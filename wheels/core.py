@@ -1,4 +1,6 @@
-"""The part of the suite that says whether a wheel works where it is installed, and how many of its tests passed there."""
+"""The part of the suite that says whether a wheel works where it is installed, and how many of its
+tests passed there.
+"""
 
 import os
 import subprocess
@@ -12,11 +14,15 @@ from targets import ROOT
 
 # Under emulation a test takes ten times as long and more: what needs no compiler for that machine.
 EMULATED = ["test_ownership.py", "test_wrapping.py", "test_dlpack.py"]
-# What a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C API, threads and forks.
+# What a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C API,
+# threads and forks.
 INSTALLED = [
-    *EMULATED, "test_from_array.py", "interop/test_interop_numpy.py", "test_protocols.py", "test_require.py", "test_scalars.py",
-    "test_values.py", "test_views.py", "fields/test_field_functions.py", "fields/test_field_manners.py",
-    "gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_numpys_types.py", "gufunc/test_gufunc_outcomes.py",
+    *EMULATED, "test_from_array.py", "interop/test_interop_numpy.py", "test_protocols.py",
+    "test_require.py", "test_scalars.py",
+    "test_values.py", "test_views.py", "fields/test_field_functions.py",
+    "fields/test_field_manners.py",
+    "gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_numpys_types.py",
+    "gufunc/test_gufunc_outcomes.py",
     "safety/test_fork.py", "safety/test_threads.py", "storage/test_storage_ufuncs.py",
 ]  # fmt: skip
 
@@ -40,19 +46,28 @@ class Outcome:
         return f"{self.platform:<18} Python {self.python:<8} NumPy {self.numpy:<8} {counts}"
 
 
-def run(platform: str, python: Path, files: Sequence[str], environment: Mapping[str, str]) -> Outcome:
+def run(
+    platform: str, python: Path, files: Sequence[str], environment: Mapping[str, str]
+) -> Outcome:
     """The files on one Python, where gridbuf and the test tools are installed."""
-    asked = "import sys, platform, numpy; print(platform.python_version(), numpy.__version__, platform.machine())"
+    asked = (
+        "import sys, platform, numpy; print(platform.python_version(), numpy.__version__,"
+        " platform.machine())"
+    )
     everything = {**os.environ, "HYPOTHESIS_PROFILE": "repeatable", **environment}
     place = {"cwd": ROOT / "tests", "env": everything}
-    said = subprocess.run([python, "-c", asked], check=True, capture_output=True, text=True, **place).stdout.split()
+    said = subprocess.run(
+        [python, "-c", asked], check=True, capture_output=True, text=True, **place
+    ).stdout.split()
     if said[2] != platform.split()[0]:
         raise RuntimeError(f"{python} runs on {said[2]}, not on {platform}")
     print(f"\n== {platform}, Python {said[0]}, NumPy {said[1]}: the manylinux wheel", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "-rN", "-p", "no:cacheprovider", "-m", "not slow", f"--junitxml={report}"]
-        code = subprocess.run([python, "-m", "pytest", *options, *files], timeout=SECONDS, **place).returncode
+        code = subprocess.run(
+            [python, "-m", "pytest", *options, *files], timeout=SECONDS, **place
+        ).returncode
         if not report.exists():
             raise RuntimeError(f"pytest ends with {code} and without a report")
         suite = ElementTree.parse(report).getroot()[0].attrib
@@ -60,4 +75,11 @@ def run(platform: str, python: Path, files: Sequence[str], environment: Mapping[
     failed = count["failures"] + count["errors"]
     if code != 0 and not failed:
         raise RuntimeError(f"pytest ends with {code}")
-    return Outcome(platform, said[0], said[1], count["tests"] - failed - count["skipped"], failed, count["skipped"])
+    return Outcome(
+        platform,
+        said[0],
+        said[1],
+        count["tests"] - failed - count["skipped"],
+        failed,
+        count["skipped"],
+    )

@@ -1,4 +1,5 @@
-"""Deflates the files of a wheel again, as densely as libdeflate can: 60 KB less. What is inside, and RECORD, stay as they are.
+"""Deflates the files of a wheel again, as densely as libdeflate can: 60 KB less. What is inside,
+and RECORD, stay as they are.
 
 zopfli saves 7 KB more and takes half a minute of each wheel.
 """

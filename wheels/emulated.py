@@ -1,7 +1,8 @@
-"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu: the second part of `make test-wheels`.
+"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu:
+the second part of `make test-wheels`.
 
-Nothing is installed on this machine: Debian's packages, of its own and of the other machine, are unpacked under .venvs/.
-Where that cannot be had, one line says so, and the wheel stays untested.
+Nothing is installed on this machine: Debian's packages, of its own and of the other machine, are
+unpacked under .venvs/. Where that cannot be had, one line says so, and the wheel stays untested.
 """
 
 import json
@@ -29,10 +30,17 @@ def apt(folder: Path, *arguments: str, architecture: str) -> None:
     for name in ("state/lists/partial", "cache/archives/partial"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     options = {
-        "APT::Architecture": architecture, "APT::Architectures": architecture, "Dir::State": folder / "state",
-        "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache", "Debug::NoLocking": "1", "APT::Sandbox::User": "root",
+        "APT::Architecture": architecture, "APT::Architectures": architecture,
+        "Dir::State": folder / "state",
+        "Dir::State::status": "/dev/null", "Dir::Cache": folder / "cache", "Debug::NoLocking": "1",
+        "APT::Sandbox::User": "root",
     }  # fmt: skip
-    command = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in options.items()), *arguments]
+    command = [
+        "apt-get",
+        "-qq",
+        *(f"-o{name}={value}" for name, value in options.items()),
+        *arguments,
+    ]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
@@ -47,7 +55,15 @@ def unpacked(name: str, packages: list[str], architecture: str) -> Path:
     if root.exists():
         return root
     apt(folder, "update", architecture=architecture)
-    apt(folder, "install", "-y", "--download-only", "--no-install-recommends", *packages, architecture=architecture)
+    apt(
+        folder,
+        "install",
+        "-y",
+        "--download-only",
+        "--no-install-recommends",
+        *packages,
+        architecture=architecture,
+    )
     fresh = MACHINE / f"{name}.part"
     fresh.mkdir(exist_ok=True)
     for package in sorted((folder / "cache" / "archives").glob("*.deb")):
@@ -57,12 +73,18 @@ def unpacked(name: str, packages: list[str], architecture: str) -> Path:
 
 
 def python() -> Path:
-    """A command that is Python on that machine: its children are told to run under the emulator too, by its own name."""
+    """A command that is Python on that machine: its children are told to run under the emulator
+    too, by its own name.
+    """
     root = unpacked("root", DEBIAN, "arm64")
     (own,) = (root / "usr" / "bin").glob("python3.[0-9][0-9]")
-    emulator = unpacked("qemu", ["qemu-user-static"], "amd64") / "usr" / "bin" / "qemu-aarch64-static"
+    emulator = (
+        unpacked("qemu", ["qemu-user-static"], "amd64") / "usr" / "bin" / "qemu-aarch64-static"
+    )
     path = MACHINE / own.name
-    path.write_text(f'#!/bin/sh\nPYTHONHOME={root}/usr exec {emulator} -L {root} -0 "$0" {own} "$@"\n')
+    path.write_text(
+        f'#!/bin/sh\nPYTHONHOME={root}/usr exec {emulator} -L {root} -0 "$0" {own} "$@"\n'
+    )
     path.chmod(0o755)
     return path
 
@@ -74,8 +96,10 @@ def site(python: Path) -> Path:
     if not kept.exists() or json.loads(kept.read_text()) != asked:
         platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
         subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "--no-compile", "--target", folder, *platforms,
-             f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:", *asked[1:]],
+            [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+            "--upgrade", "--no-compile", "--target", folder, *platforms,
+             f"--python-version={python.name.removeprefix('python')}", "--only-binary=:all:",
+             *asked[1:]],
             check=True, timeout=SECONDS,
         )  # fmt: skip
         kept.write_text(json.dumps(asked))
@@ -92,6 +116,14 @@ def outcomes() -> Iterator[Outcome]:
     try:
         command = python()
     except Unavailable as error:
-        print(f"gridbuf: the aarch64 wheel is not tested: no Python and emulator for it from Debian's packages ({error})")
+        print(
+            "gridbuf: the aarch64 wheel is not tested: no Python and emulator for it from Debian's"
+            f" packages ({error})"
+        )
         return
-    yield run("aarch64 (emulated)", command, EMULATED, {"PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"})
+    yield run(
+        "aarch64 (emulated)",
+        command,
+        EMULATED,
+        {"PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"},
+    )

@@ -1,4 +1,6 @@
-"""Installs this machine's wheel on every Python that it is for, each with its oldest and its newest NumPy, and runs core tests."""
+"""Installs this machine's wheel on every Python that it is for, each with its oldest and its newest
+NumPy, and runs core tests.
+"""
 
 import os
 import subprocess
@@ -16,16 +18,36 @@ ENDS = ("oldest", "newest")
 
 
 def environment(version: str, python: Path, end: str) -> Path:
-    """A virtual environment with the wheel, one end of NumPy's versions, and the test tools; the Python in it."""
+    """A virtual environment with the wheel, one end of NumPy's versions, and the test tools; the
+    Python in it.
+    """
     folder = ROOT / ".venvs" / f"wheel-{version}-{end}"
     inside = folder / "bin" / "python"
     if not inside.exists():
         subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
     numpy = [f"numpy=={OLDEST[version]}"] if end == "oldest" else ["--upgrade", "numpy"]
-    pip = [sys.executable, "-m", "pip", f"--python={inside}", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--no-compile", "--only-binary=:all:", *numpy, *PACKAGES], check=True, timeout=SECONDS)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        f"--python={inside}",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
+    subprocess.run(
+        [*pip, "install", "--no-compile", "--only-binary=:all:", *numpy, *PACKAGES],
+        check=True,
+        timeout=SECONDS,
+    )
     subprocess.run(  # a wheel of the same version may be another one
-        [*pip, "install", "--no-compile", "--force-reinstall", "--no-deps", wheel(os.uname().machine)],
+        [
+            *pip,
+            "install",
+            "--no-compile",
+            "--force-reinstall",
+            "--no-deps",
+            wheel(os.uname().machine),
+        ],
         check=True,
         timeout=SECONDS,
     )

@@ -1,4 +1,5 @@
-"""The Pythons of this machine that gridbuf is for: of each version the first that can make environments and has a GIL.
+"""The Pythons of this machine that gridbuf is for: of each version the first that can make
+environments and has a GIL.
 
 python wheels/interpreters.py     a line for each: version and path. `make test` and `make test-wheels` ask here.
 """
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 VERSIONS = ("3.11", "3.12", "3.13")
-# A Python without a GIL has no limited API, which the wheels are made for; pyenv's 3.13t matches 3.13*.
+# A Python without a GIL has no limited API, which the wheels are made for; pyenv's 3.13t matches
+# 3.13*.
 SUITS = (
-    "import sys, sysconfig, venv, ensurepip; sysconfig.get_config_var('Py_GIL_DISABLED') or print('%d.%d' % sys.version_info[:2])"
+    "import sys, sysconfig, venv, ensurepip; sysconfig.get_config_var('Py_GIL_DISABLED') or"
+    " print('%d.%d' % sys.version_info[:2])"
 )
 
 
@@ -26,7 +29,9 @@ def candidates(version: str) -> Iterator[str | Path]:
     yield getattr(sys, "_base_executable", sys.executable)
     releases = Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
     yield from sorted(
-        releases, key=lambda path: [int(part) for part in path.parts[-3].split(".") if part.isdigit()], reverse=True
+        releases,
+        key=lambda path: [int(part) for part in path.parts[-3].split(".") if part.isdigit()],
+        reverse=True,
     )
     if on_path := shutil.which(f"python{version}"):
         yield on_path

@@ -1,4 +1,5 @@
-"""What `make release` does after building: looks whether this is a release, and tags it. It publishes nothing.
+"""What `make release` does after building: looks whether this is a release, and tags it. It
+publishes nothing.
 
 python wheels/release.py check     before anything is built: the tree is clean, and version, changelog and citation agree
 python wheels/release.py tag       after the tests: an annotated tag, with the changelog's section as its text
@@ -12,11 +13,17 @@ from targets import BUILT, MACHINES, ROOT, wheel
 
 
 def said(*command: str) -> str:
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        command, cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def version() -> str:
-    found = re.search(r'^__version__ = "(\d+\.\d+\.\d+)"$', (ROOT / "gridbuf" / "__init__.py").read_text(), re.MULTILINE)
+    found = re.search(
+        r'^__version__ = "(\d+\.\d+\.\d+)"$',
+        (ROOT / "gridbuf" / "__init__.py").read_text(),
+        re.MULTILINE,
+    )
     if not found:
         sys.exit("gridbuf/__init__.py: __version__ is no release (1.2.3)")
     return found[1]
@@ -25,9 +32,16 @@ def version() -> str:
 def section(number: str) -> str:
     """The changelog's text of a version, which needs a date."""
     changes = (ROOT / "CHANGELOG.md").read_text()
-    found = re.search(rf"^## {re.escape(number)} \((\d{{4}}-\d\d-\d\d)\)\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
+    found = re.search(
+        rf"^## {re.escape(number)} \((\d{{4}}-\d\d-\d\d)\)\n(.*?)(?=^## |\Z)",
+        changes,
+        re.MULTILINE | re.DOTALL,
+    )
     if not found:
-        sys.exit(f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'; whoever releases puts the date in, and commits")
+        sys.exit(
+            f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'; whoever releases puts the"
+            " date in, and commits"
+        )
     return found[2].strip()
 
 
@@ -44,12 +58,28 @@ def check(number: str) -> None:
 
 def mark(number: str) -> None:
     made = [BUILT / f"gridbuf-{number}.tar.gz", *(wheel(machine) for machine in MACHINES)]
-    wrong = [path.name for path in made if not (path.exists() and path.name.startswith(f"gridbuf-{number}"))]
+    wrong = [
+        path.name
+        for path in made
+        if not (path.exists() and path.name.startswith(f"gridbuf-{number}"))
+    ]
     if wrong:
-        sys.exit(f"{BUILT.name}/: expected files of {number}, found {', '.join(wrong)}; build them with 'make wheels'")
-    said("git", "tag", "--annotate", f"v{number}", "--cleanup=verbatim", "--message", f"gridbuf {number}\n\n{section(number)}")
+        sys.exit(
+            f"{BUILT.name}/: expected files of {number}, found {', '.join(wrong)}; build them with"
+            " 'make wheels'"
+        )
+    said(
+        "git",
+        "tag",
+        "--annotate",
+        f"v{number}",
+        "--cleanup=verbatim",
+        "--message",
+        f"gridbuf {number}\n\n{section(number)}",
+    )
     print(
-        f"v{number} is tagged. To publish it: git push origin v{number}, and twine upload {BUILT.name}/*.whl {BUILT.name}/*.tar.gz"
+        f"v{number} is tagged. To publish it: git push origin v{number}, and twine upload"
+        f" {BUILT.name}/*.whl {BUILT.name}/*.tar.gz"
     )
 
 

@@ -1,4 +1,6 @@
-"""What wheels are built for: one file for each machine, with the oldest glibc that both Go's runtime and the compiler can serve."""
+"""What wheels are built for: one file for each machine, with the oldest glibc that both Go's
+runtime and the compiler can serve.
+"""
 
 import sys
 from pathlib import Path
@@ -19,5 +21,7 @@ def wheel(machine: str) -> Path:
     """The built wheel of a machine; ends the program where there is none."""
     found = sorted(BUILT.glob(f"gridbuf-*-{tag(machine)}.whl"))
     if len(found) != 1:
-        sys.exit(f"gridbuf: {len(found)} wheels for {machine} in {BUILT}; build them with 'make wheels'")
+        sys.exit(
+            f"gridbuf: {len(found)} wheels for {machine} in {BUILT}; build them with 'make wheels'"
+        )
     return found[0]

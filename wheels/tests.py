@@ -1,4 +1,5 @@
-"""Installs and runs the built wheels, this machine's and the other one's: `make test-wheels`. The end says how many tests passed where.
+"""Installs and runs the built wheels, this machine's and the other one's: `make test-wheels`. The
+end says how many tests passed where.
 
 python wheels/tests.py oldest     only with each Python's oldest NumPy, as `make test` does, whose suite has the newest
 """

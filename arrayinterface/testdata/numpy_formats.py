@@ -1,7 +1,8 @@
 """Write numpy_formats.txt: buffer formats, and what NumPy reads in them.
 
-Run it as `python numpy_formats.py > numpy_formats.txt`. The formats are NumPy's own for the dtypes below, and
-others in the notations of ctypes, pybind11 and this package. Columns: format, item size, type.
+Run it as `python numpy_formats.py > numpy_formats.txt`. The formats are NumPy's own for the dtypes
+below, and others in the notations of ctypes, pybind11 and this package. Columns: format, item size,
+type.
 """
 
 import numpy as np
@@ -15,7 +16,10 @@ DTYPES = [
     [("a", ">f8"), ("b", "<i4"), ("c", "i2")],
     [("a", "i1"), ("n", [("x", "f4"), ("y", ">f8")]), ("z", "i8")],
     np.dtype([("a", "i1"), ("b", "f8"), ("c", "i2")], align=True),
-    np.dtype([("a", "i1"), ("b", np.dtype([("p", "f8"), ("q", "i1")], align=True), 2), ("c", "i2")], align=True),
+    np.dtype(
+        [("a", "i1"), ("b", np.dtype([("p", "f8"), ("q", "i1")], align=True), 2), ("c", "i2")],
+        align=True,
+    ),
     [("a", "S3"), ("b", "U2"), ("c", "V4")],
     [("a", "?"), ("b", "F"), ("c", "g")],
     [("a", "i1", (2,)), ("b", [("q", "i1")], (2, 2))],
@@ -42,7 +46,8 @@ for dtype in map(np.dtype, DTYPES):
     try:
         print(view.format, view.itemsize, show(np.asarray(view).dtype), sep="\t")
     except RuntimeError:
-        continue  # NumPy leaves the padding of a nested aligned structure out and cannot read it back
+        # NumPy leaves the padding of a nested aligned structure out and cannot read it back
+        continue
 for text in OTHERS.split():
     try:
         dtype = _dtype_from_pep3118(text)

@@ -1,5 +1,6 @@
-/* control.c: how tests steer the fake driver. FAKE_CUDA="devices=2,memory=1048576,version=12040,pools=0,hold=1,init=100,refuse=222"
- * sets it up before cuInit; fake_reset() brings that back. */
+/* control.c: how tests steer the fake driver.
+ * FAKE_CUDA="devices=2,memory=1048576,version=12040,pools=0,hold=1,init=100,refuse=222" sets it up
+ * before cuInit; fake_reset() brings that back. */
 #include "fake.h"
 
 #include <stdarg.h>
@@ -10,11 +11,14 @@
 fake_settings fake;
 static const char *const names[] = {
 #define NAME(name, parameters) #name,
-    GB_CU_ENTRIES(NAME, NAME)
-};
+    GB_CU_ENTRIES(NAME, NAME)};
 static int64_t counts[FAKE_ENTRIES], calls, misuses;
-static struct { int entry; int64_t nth; int code, sticky; } failures[16];
-static int gone;   /* the code that everything answers with: the driver is shut down */
+static struct {
+    int entry;
+    int64_t nth;
+    int code, sticky;
+} failures[16];
+static int gone; /* the code that everything answers with: the driver is shut down */
 static char last_misuse[256];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -27,7 +31,7 @@ static int number(const char *text, const char *key, int64_t *value) {
 static int index_of(const char *name) {
     for (int i = 0; i < FAKE_ENTRIES; i++)
         if (strcmp(names[i], name) == 0) return i;
-    return -1;   /* any */
+    return -1; /* any */
 }
 
 /* ---- for tests ---- */
@@ -46,7 +50,7 @@ EXPORT void fake_fail(const char *name, int64_t nth, int code, int sticky) {
     pthread_mutex_unlock(&lock);
 }
 
-EXPORT int fake_failures(void) {   /* that have not happened yet */
+EXPORT int fake_failures(void) { /* that have not happened yet */
     int n = 0;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) n += failures[i].code != 0;
     return n;
@@ -55,14 +59,17 @@ EXPORT int fake_failures(void) {   /* that have not happened yet */
 EXPORT void fake_no_failures(void) { memset(failures, 0, sizeof failures); }
 EXPORT int64_t fake_count(const char *name) {
     int entry = index_of(name);
-    return entry < 0 ? __atomic_load_n(&calls, __ATOMIC_RELAXED) : __atomic_load_n(&counts[entry], __ATOMIC_RELAXED);
+    return entry < 0 ? __atomic_load_n(&calls, __ATOMIC_RELAXED)
+                     : __atomic_load_n(&counts[entry], __ATOMIC_RELAXED);
 }
 EXPORT int64_t fake_misuses(void) { return misuses; }
 EXPORT void fake_clear_misuses(void) { misuses = 0; }
 EXPORT const char *fake_last_misuse(void) { return last_misuse; }
-EXPORT void fake_shut_down(int code) { gone = code; }   /* what a process that ends sees; 0: back again */
+EXPORT void fake_shut_down(int code) {
+    gone = code;
+} /* what a process that ends sees; 0: back again */
 EXPORT void fake_set_memory(int64_t bytes) { fake.memory = bytes; }
-EXPORT void fake_slow(int device) { fake.slow = device; }            /* -1: none */
+EXPORT void fake_slow(int device) { fake.slow = device; } /* -1: none */
 EXPORT void fake_watch(int watch) { fake.watch = watch; }
 EXPORT void fake_late(int late) { fake.late = late; }
 EXPORT void fake_awaited(int questions) { fake.awaited = questions; }
@@ -70,7 +77,8 @@ EXPORT void fake_awaited(int questions) { fake.awaited = questions; }
 EXPORT void fake_reset(void) {
     const char *text = getenv("FAKE_CUDA");
     int64_t value;
-    fake = (fake_settings){.devices = 1, .version = 12040, .pools = 1, .slow = -1, .memory = (int64_t)8 << 30};
+    fake = (fake_settings){
+        .devices = 1, .version = 12040, .pools = 1, .slow = -1, .memory = (int64_t)8 << 30};
     if (number(text, "devices=", &value)) fake.devices = (int)value;
     if (number(text, "version=", &value)) fake.version = (int)value;
     if (number(text, "pools=", &value)) fake.pools = (int)value;
@@ -94,7 +102,9 @@ int fake_enter(int entry) {
     if (gone) return gone;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         int64_t count = failures[i].entry < 0 ? calls : counts[failures[i].entry];
-        if (!failures[i].code || (failures[i].entry >= 0 && failures[i].entry != entry) || count < failures[i].nth) continue;
+        if (!failures[i].code || (failures[i].entry >= 0 && failures[i].entry != entry) ||
+            count < failures[i].nth)
+            continue;
         int code = failures[i].code;
         if (!failures[i].sticky) failures[i].code = 0;
         return code;

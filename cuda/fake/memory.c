@@ -25,35 +25,48 @@ fake_block *fake_find(CUdeviceptr address) {
 
 void *fake_at(CUdeviceptr address, size_t bytes, const char *who) {
     static fake_block *last;
-    fake_block *b = last && address >= last->address && address < last->address + last->bytes ? last : fake_find(address);
+    fake_block *b = last && address >= last->address && address < last->address + last->bytes
+                        ? last
+                        : fake_find(address);
     if (!b || b->freed || address + bytes > b->address + b->bytes) {
-        fprintf(stderr, "fake CUDA driver: %s touches %zu bytes at %#llx: %s\n", who, bytes, address,
-                !b ? "no such memory" : b->freed ? "freed" : "beyond its end");
+        fprintf(stderr, "fake CUDA driver: %s touches %zu bytes at %#llx: %s\n", who, bytes,
+                address,
+                !b         ? "no such memory"
+                : b->freed ? "freed"
+                           : "beyond its end");
         abort();
     }
     last = b;
     if (fake.acting && b->kind == FAKE_DEVICE && b->context != fake.acting)
-        fake_misuse("%s of GPU %d touches memory of GPU %d", who, fake.acting->device, b->context->device);
+        fake_misuse("%s of GPU %d touches memory of GPU %d", who, fake.acting->device,
+                    b->context->device);
     return b->backing + (address - b->address);
 }
 
 /* What tests look at device memory with; the work that writes it may still be pending. */
-EXPORT void *fake_look(uint64_t address, size_t bytes) { return fake_at(address, bytes, "the test"); }
+EXPORT void *fake_look(uint64_t address, size_t bytes) {
+    return fake_at(address, bytes, "the test");
+}
 
-static CUresult allocate(fake_context *context, fake_kind kind, size_t bytes, int ordered, CUdeviceptr *address) {
+static CUresult allocate(fake_context *context, fake_kind kind, size_t bytes, int ordered,
+                         CUdeviceptr *address) {
     if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-    if (kind != FAKE_PINNED && (bytes > (size_t)fake.memory || in_use[context->device] + bytes > (size_t)fake.memory))
+    if (kind != FAKE_PINNED &&
+        (bytes > (size_t)fake.memory || in_use[context->device] + bytes > (size_t)fake.memory))
         return CUDA_ERROR_OUT_OF_MEMORY;
     size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE + 2 * PAGE;
-    char *backing = mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *backing =
+        mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (backing == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
     mprotect(backing + PAGE, mapped - 2 * PAGE, PROT_READ | PROT_WRITE);
     fake_block *b = calloc(1, sizeof *b);
     b->backing = backing + PAGE;
     b->address = (CUdeviceptr)(uintptr_t)b->backing;
     if (kind == FAKE_DEVICE) {
-        char *reserved = mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        b->address = (CUdeviceptr)(uintptr_t)reserved + PAGE + 256 * (1 + (CUdeviceptr)living % 8);   /* aligned to 256 and no more */
+        char *reserved =
+            mmap(NULL, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        b->address = (CUdeviceptr)(uintptr_t)reserved + PAGE +
+                     256 * (1 + (CUdeviceptr)living % 8); /* aligned to 256 and no more */
     }
     b->bytes = bytes;
     b->mapped = mapped;
@@ -70,21 +83,26 @@ static CUresult allocate(fake_context *context, fake_kind kind, size_t bytes, in
 
 void fake_release(fake_block *b) {
     munmap(b->backing - PAGE, b->mapped);
-    if (b->kind != FAKE_DEVICE)   /* keep the address from being given to somebody else */
-        mmap(b->backing - PAGE, b->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (b->kind != FAKE_DEVICE) /* keep the address from being given to somebody else */
+        mmap(b->backing - PAGE, b->mapped, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     b->freed = 1;
     living--;
     if (b->kind != FAKE_PINNED) in_use[b->context->device] -= b->bytes;
 }
 
-static fake_block *to_free(CUdeviceptr address, int pinned, fake_context *context, const char *call) {
+static fake_block *to_free(CUdeviceptr address, int pinned, fake_context *context,
+                           const char *call) {
     fake_block *b = fake_find(address);
     if (!b || b->address != address || b->freed || pinned != (b->kind == FAKE_PINNED))
-        fake_misuse("%s of %#llx, which is %s", call, address, !b ? "unknown" : b->freed ? "freed already" : "no block of its kind");
+        fake_misuse("%s of %#llx, which is %s", call, address,
+                    !b         ? "unknown"
+                    : b->freed ? "freed already"
+                               : "no block of its kind");
     else if (!pinned && b->context != context)
-        fake_misuse("%s with the context of GPU %d, of memory of GPU %d", call, context->device, b->context->device);
-    else
-        return b;
+        fake_misuse("%s with the context of GPU %d, of memory of GPU %d", call, context->device,
+                    b->context->device);
+    else return b;
     return NULL;
 }
 
@@ -101,7 +119,8 @@ EXPORT CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned f
 EXPORT CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned flags) {
     BEGIN_WITHIN(cuMemHostAlloc, context)
     CUdeviceptr at = 0;
-    CUresult code = flags > 7 ? CUDA_ERROR_INVALID_VALUE : allocate(context, FAKE_PINNED, bytes, 0, &at);
+    CUresult code =
+        flags > 7 ? CUDA_ERROR_INVALID_VALUE : allocate(context, FAKE_PINNED, bytes, 0, &at);
     if (code == CUDA_SUCCESS) *address = (void *)(uintptr_t)at;
     END(code);
 }
@@ -119,7 +138,7 @@ EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
     NEED_CONTEXT(context)
     fake_block *b = to_free(address, 0, context, "cuMemFree");
     if (!b) END(CUDA_ERROR_INVALID_VALUE);
-    if (!b->ordered) fake_drain(NULL, context);   /* it waits, but not for stream-ordered memory */
+    if (!b->ordered) fake_drain(NULL, context); /* it waits, but not for stream-ordered memory */
     fake_release(b);
     END_LATE(CUDA_SUCCESS);
 }
@@ -130,7 +149,7 @@ EXPORT CUresult cuMemFreeHost(void *address) {
     NEED_CONTEXT(context)
     fake_block *b = to_free((CUdeviceptr)(uintptr_t)address, 1, context, "cuMemFreeHost");
     if (!b) END(CUDA_ERROR_INVALID_VALUE);
-    fake_release(b);   /* does not wait: whoever frees it under a copy is found out */
+    fake_release(b); /* does not wait: whoever frees it under a copy is found out */
     END_LATE(CUDA_SUCCESS);
 }
 
@@ -153,8 +172,10 @@ EXPORT CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr ad
     BEGIN(cuPointerGetAttribute)
     fake_block *b = fake_find(address);
     if (!b || b->freed) END(CUDA_ERROR_INVALID_VALUE);
-    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) *(unsigned *)value = b->kind == FAKE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED) *(unsigned *)value = b->kind == FAKE_MANAGED;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned *)value = b->kind == FAKE_PINNED ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+        *(unsigned *)value = b->kind == FAKE_MANAGED;
     else if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) *(int *)value = b->context->device;
     else END(CUDA_ERROR_INVALID_VALUE);
     END(CUDA_SUCCESS);

@@ -22,7 +22,11 @@ static fake_stream *new_stream(fake_context *context, int blocking, int legacy) 
 
 /* The default streams come into being when they are first named. */
 fake_stream *fake_resolve(CUstream handle, fake_context *context) {
-    static struct { fake_context *context; void *thread; fake_stream *stream; } defaults[1024];
+    static struct {
+        fake_context *context;
+        void *thread;
+        fake_stream *stream;
+    } defaults[1024];
     uintptr_t number = (uintptr_t)handle;
     if (number <= 2) {
         void *thread = number == 2 ? &thread_mark : NULL;
@@ -32,14 +36,18 @@ fake_stream *fake_resolve(CUstream handle, fake_context *context) {
                 defaults[i].thread = thread;
                 defaults[i].stream = new_stream(context, number == 2, number != 2);
             }
-            if (defaults[i].context == context && defaults[i].thread == thread) return defaults[i].stream;
+            if (defaults[i].context == context && defaults[i].thread == thread)
+                return defaults[i].stream;
         }
         abort();
     }
     fake_stream *s = streams;
     while (s && s != handle) s = s->next;
     if (s && !s->destroyed && s->context == context) return s;
-    fake_misuse(!s ? "%p is no stream" : s->destroyed ? "stream %p was destroyed" : "stream %p belongs to another context", handle);
+    fake_misuse(!s             ? "%p is no stream"
+                : s->destroyed ? "stream %p was destroyed"
+                               : "stream %p belongs to another context",
+                handle);
     return NULL;
 }
 
@@ -50,7 +58,8 @@ fake_work *fake_new_work(fake_stream *stream, void (*run)(fake_work *)) {
     return w;
 }
 
-/* What waits for an event waits for the recording that it met: a later one, on another stream, may be done before. */
+/* What waits for an event waits for the recording that it met: a later one, on another stream, may
+ * be done before. */
 static int may_run(const fake_work *w) {
     for (fake_work *q = queue; q != w; q = q->next)
         if (fake_is_behind(w, q)) return 0;
@@ -79,7 +88,8 @@ static int step(fake_stream *only, fake_stream *rather, fake_context *there) {
     for (w = queue; w; w = w->next) {
         if ((only && w->stream != only) || !may_run(w)) continue;
         if (!any || (is_slow(any) && !is_slow(w))) any = w;
-        if (w->stream == rather || w->stream->context == there) break;   /* what somebody waits for; no more than it takes */
+        if (w->stream == rather || w->stream->context == there)
+            break; /* what somebody waits for; no more than it takes */
     }
     if (!w) w = any;
     if (w) run(w);
@@ -108,10 +118,12 @@ int fake_submit(fake_work *w) {
 
 /* ---- for tests ---- */
 
-EXPORT int64_t fake_pump(uint64_t stream, int64_t most) {   /* ~0: of any stream */
+EXPORT int64_t fake_pump(uint64_t stream, int64_t most) { /* ~0: of any stream */
     int64_t n = 0;
     fake_lock();
-    while (n < most && step(stream == ~(uint64_t)0 ? NULL : (fake_stream *)(uintptr_t)stream, NULL, NULL)) n++;
+    while (n < most &&
+           step(stream == ~(uint64_t)0 ? NULL : (fake_stream *)(uintptr_t)stream, NULL, NULL))
+        n++;
     fake_unlock();
     return n;
 }
@@ -137,7 +149,7 @@ EXPORT uint64_t fake_foreign_stream(void) {
 EXPORT uint64_t fake_stream_on(int device, int blocking) {
     fake_lock();
     fake_primary(device)->device = device;
-    fake_primary(device)->retained++;   /* by whoever made the stream */
+    fake_primary(device)->retained++; /* by whoever made the stream */
     fake_stream *s = new_stream(fake_primary(device), blocking, 0);
     fake_unlock();
     return (uint64_t)(uintptr_t)s;
@@ -180,7 +192,7 @@ EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
     NEED_CONTEXT(context)
     fake_stream *s = (uintptr_t)stream > 2 ? fake_resolve(stream, context) : NULL;
     if (!s) END(400);
-    s->destroyed = 1;   /* its work is still done */
+    s->destroyed = 1; /* its work is still done */
     open_streams--;
     END_LATE(CUDA_SUCCESS);
 }
@@ -209,7 +221,10 @@ static fake_event *resolve_event(CUevent event, fake_context *context, int anywh
     fake_event *v = events;
     while (v && v != event) v = v->next;
     if (v && !v->destroyed && (anywhere || v->context == context)) return v;
-    fake_misuse(!v ? "%p is no event" : v->destroyed ? "event %p was destroyed" : "event %p belongs to another context", (void *)event);
+    fake_misuse(!v             ? "%p is no event"
+                : v->destroyed ? "event %p was destroyed"
+                               : "event %p belongs to another context",
+                (void *)event);
     return NULL;
 }
 

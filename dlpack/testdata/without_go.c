@@ -44,7 +44,11 @@ static double memory[3][4];
 static const int64_t shape[] = {3, 4}, transposed[] = {1, 3};
 
 static gb_dlpack_desc describe(void) {
-    return (gb_dlpack_desc){.data = memory, .shape = shape, .device = {kDLCPU, 0}, .dtype = {kDLFloat, 64, 1}, .ndim = 2};
+    return (gb_dlpack_desc){.data = memory,
+                            .shape = shape,
+                            .device = {kDLCPU, 0},
+                            .dtype = {kDLFloat, 64, 1},
+                            .ndim = 2};
 }
 
 static void make(made *m) {
@@ -74,7 +78,8 @@ static void test_threads(void) { /* made here, deleted there */
     static made all[THREADS];
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++) make(&all[i]);
-    for (int i = 0; i < THREADS; i++) expect(pthread_create(&threads[i], NULL, delete_all, &all[i]) == 0, "thread");
+    for (int i = 0; i < THREADS; i++)
+        expect(pthread_create(&threads[i], NULL, delete_all, &all[i]) == 0, "thread");
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }
 
@@ -105,8 +110,11 @@ static void test_refusals(void) {
     d.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
     expect(gb_dlpack_legacy(&d, NULL, NULL) == NULL && errno == EINVAL, "read-only legacy");
     DLTensor t = {.ndim = -1};
-    expect(gb_dlpack_check(&t, &e) == -1 && strcmp(e.message, "ndim: -1; allowed are 0 to 32") == 0, "a reason");
-    expect(gb_dlpack_check(NULL, &e) == -1 && e.kind == GB_VALUE_ERROR && strcmp(e.message, "tensor: NULL") == 0, "no tensor");
+    expect(gb_dlpack_check(&t, &e) == -1 && strcmp(e.message, "ndim: -1; allowed are 0 to 32") == 0,
+           "a reason");
+    expect(gb_dlpack_check(NULL, &e) == -1 && e.kind == GB_VALUE_ERROR &&
+               strcmp(e.message, "tensor: NULL") == 0,
+           "no tensor");
     d.flags = 0;
     d.ndim = 0;
     DLManagedTensorVersioned *m = gb_dlpack_versioned(&d, NULL, NULL);

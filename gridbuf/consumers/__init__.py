@@ -1,9 +1,10 @@
 """The matrix: who takes gridbuf's memory and whose memory gridbuf takes, tried out cell by cell.
 
-A cell is a consumer, a direction, a layout and a dtype. Each consumer has a file here that says how memory passes
-and what it expects not to work and why; `run` tries a cell and proves it by address, by writing on both sides, and by
-letting either side go first. `python -m gridbuf doctor --consumers` and the tests run the same cells; the table in
-docs/exchange.md is made from the expectations, which the tests hold against what happens.
+A cell is a consumer, a direction, a layout and a dtype. Each consumer has a file here that says how
+memory passes and what it expects not to work and why; `run` tries a cell and proves it by address,
+by writing on both sides, and by letting either side go first. `python -m gridbuf doctor
+--consumers` and the tests run the same cells; the table in docs/exchange.md is made from the
+expectations, which the tests hold against what happens.
 
 Examples
 --------
@@ -18,7 +19,15 @@ no: underlying buffer is not C contiguous
 import importlib
 
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, cells
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Expected, Missing, Unprotected, outcome
+from gridbuf.consumers.consumer import (
+    Absent,
+    Cannot,
+    Consumer,
+    Expected,
+    Missing,
+    Unprotected,
+    outcome,
+)
 from gridbuf.consumers.engine import Result, run
 
 # Each name in the table, and the file here that is about it; a file is loaded when it is asked for.
@@ -66,6 +75,7 @@ def packages() -> tuple[str, ...]:
 
 
 __all__ = [
-    "BESIDE", "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer", "Expected", "Missing", "Result", "Unprotected",
+    "BESIDE", "DIRECTIONS", "DTYPES", "FILES", "LAYOUTS", "Absent", "Cannot", "Cell", "Consumer",
+    "Expected", "Missing", "Result", "Unprotected",
     "cells", "load", "outcome", "packages", "run",
 ]  # fmt: skip

@@ -1,4 +1,6 @@
-"""`python -m gridbuf.consumers`: print the expected matrix, write it into a page, or run one consumer's cells."""
+"""`python -m gridbuf.consumers`: print the expected matrix, write it into a page, or run one
+consumer's cells.
+"""
 
 import argparse
 import json
@@ -9,11 +11,13 @@ from gridbuf import consumers
 from gridbuf.consumers import table
 from gridbuf.errors import quiet_pipe
 
-BEGIN, END = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n", "<!-- end of the matrix -->"
+BEGIN = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n"
+END = "<!-- end of the matrix -->"
 
 
-# Save it as gridbuf/consumers/NAME.py, name it in FILES of __init__.py, and run `python -m gridbuf.consumers --run NAME`: each
-# cell that fails has its reason in the output, and becomes a Cannot, an Absent or an Unprotected.
+# Save it as gridbuf/consumers/NAME.py, name it in FILES of __init__.py, and run `python -m
+# gridbuf.consumers --run NAME`: each cell that fails has its reason in the output, and becomes a
+# Cannot, an Absent or an Unprotected.
 TEMPLATE = '''"""{module}: what it is to somebody with memory, in a line."""
 
 from typing import Any, ClassVar
@@ -72,19 +76,38 @@ def lines(name: str) -> list[dict[str, str]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m gridbuf.consumers", description=__doc__)
-    parser.add_argument("--write", metavar="PAGE", type=Path, help="put the matrix between the marks of this page")
-    parser.add_argument("--run", metavar="NAME", help="run the cells of one consumer (or file), and say of each that fails why")
-    parser.add_argument("--json", action="store_true", help="with --run: what became of every cell, as JSON")
     parser.add_argument(
-        "--template", metavar="MODULE", help="print a file for a new consumer, whose package is imported by that name"
+        "--write", metavar="PAGE", type=Path, help="put the matrix between the marks of this page"
+    )
+    parser.add_argument(
+        "--run",
+        metavar="NAME",
+        help="run the cells of one consumer (or file), and say of each that fails why",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="with --run: what became of every cell, as JSON"
+    )
+    parser.add_argument(
+        "--template",
+        metavar="MODULE",
+        help="print a file for a new consumer, whose package is imported by that name",
     )
     arguments = parser.parse_args()
     if arguments.template:
-        print(TEMPLATE.format(module=arguments.template, name=arguments.template.title().replace("_", "")))
+        print(
+            TEMPLATE.format(
+                module=arguments.template, name=arguments.template.title().replace("_", "")
+            )
+        )
     elif arguments.write:
         arguments.write.write_text(page(arguments.write.read_text()))
     elif arguments.run:
-        found = lines(next((name for name, file in consumers.FILES.items() if file == arguments.run), arguments.run))
+        found = lines(
+            next(
+                (name for name, file in consumers.FILES.items() if file == arguments.run),
+                arguments.run,
+            )
+        )
         failed = [one for one in found if one["outcome"] != "yes"]
         if arguments.json:
             print("\n" + json.dumps(found))  # on a line of its own: packages print what they like

@@ -1,4 +1,6 @@
-"""A cell of the matrix, and the memory it is about: the same values in each layout, as a Field or as somebody's array."""
+"""A cell of the matrix, and the memory it is about: the same values in each layout, as a Field or
+as somebody's array.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ SHAPE = (4, 5, 6)
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to try, in the consumer's words: it takes our memory (an export), or gives us its own (an import, into a Field)."""
+    """One thing to try, in the consumer's words: it takes our memory (an export), or gives us its
+    own (an import, into a Field).
+    """
 
     direction: Direction
     layout: str = "C"
@@ -27,7 +31,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Layout:
-    """How memory lies: the spec of a Field, and the same from an array of `base` by its own means."""
+    """How memory lies: the spec of a Field, and the same from an array of `base` by its own
+    means.
+    """
 
     field: Callable[[str], _core.Field]
     base: tuple[int, ...] = SHAPE
@@ -47,7 +53,9 @@ LAYOUTS: dict[str, Layout] = {
     "C": Layout(_empty()),
     "F": Layout(_empty(backend="F"), SHAPE[::-1], (2, 1, 0)),
     "permuted": Layout(_empty(layout=(1, 2, 0), padding=False), (6, 4, 5), (1, 2, 0)),
-    "padded": Layout(_empty(padding=True), (4, 5, 8), slices=(slice(None), slice(None), slice(0, 6))),
+    "padded": Layout(
+        _empty(padding=True), (4, 5, 8), slices=(slice(None), slice(None), slice(0, 6))
+    ),
     "sliced": Layout(lambda dtype: _empty(_WIDE)(dtype)[_SLICES], _WIDE, slices=_SLICES),
     "reversed": Layout(lambda dtype: _empty()(dtype)[::-1], slices=(slice(None, None, -1),)),
     "read-only": Layout(_empty(), readonly=True),
@@ -55,7 +63,8 @@ LAYOUTS: dict[str, Layout] = {
     "size 0": Layout(_empty((4, 0, 6)), (4, 0, 6)),
 }
 DTYPES = (
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64",
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+    "bfloat16", "float32", "float64",
     "complex64", "complex128", ">f8",
 )  # fmt: skip
 
@@ -70,11 +79,17 @@ def cells(direction: Direction) -> Iterator[Cell]:
 
 
 def values(layout: str, dtype: str) -> np.ndarray[Any, Any]:
-    """What the memory of a cell holds: every element another number, as far as the dtype has so many."""
+    """What the memory of a cell holds: every element another number, as far as the dtype has so
+    many.
+    """
     shape = {"0-d": (), "size 0": (4, 0, 6)}.get(layout, SHAPE)
     numbers = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
     found = numpy_dtype(dtype)
-    return numbers % 2 == 1 if found.kind == "b" else (numbers + 0.5j if found.kind == "c" else numbers).astype(found)
+    return (
+        numbers % 2 == 1
+        if found.kind == "b"
+        else (numbers + 0.5j if found.kind == "c" else numbers).astype(found)
+    )
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
@@ -107,7 +122,9 @@ def viewed(memory: Any, cell: Cell) -> np.ndarray[Any, Any]:
 
 
 def arranged(base: Any, cell: Cell) -> Any:
-    """A NumPy-like array of a layout's base shape, permuted and sliced, with its values, and no longer writable if so."""
+    """A NumPy-like array of a layout's base shape, permuted and sliced, with its values, and no
+    longer writable if so.
+    """
     layout = LAYOUTS[cell.layout]
     view = base if layout.axes is None else base.transpose(layout.axes)
     view = view if layout.slices is None else view[layout.slices]

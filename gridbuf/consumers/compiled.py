@@ -1,4 +1,6 @@
-"""Small extensions for the consumers that are libraries of compilers: built once a process, in a temporary folder."""
+"""Small extensions for the consumers that are libraries of compilers: built once a process, in a
+temporary folder.
+"""
 
 import importlib.util
 import shlex
@@ -69,10 +71,15 @@ def _path(name: str, source: str) -> str:
 
 
 def run(command: Sequence[str]) -> None:
-    """A compiler; the error has the first lines of what it says, and goes to whoever looks at the cell."""
+    """A compiler; the error has the first lines of what it says, and goes to whoever looks at the
+    cell.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = "\n".join([line for line in done.stderr.splitlines() if "error" in line.lower()][:5]) or done.stderr[-500:]
+        said = (
+            "\n".join([line for line in done.stderr.splitlines() if "error" in line.lower()][:5])
+            or done.stderr[-500:]
+        )
         raise RuntimeError(f"{command[0]} failed: {said}")
 
 
@@ -87,7 +94,9 @@ def load(name: str, path: Path) -> Any:
 
 
 def memory_of(cell: Cell) -> tuple[bytes, int, np.ndarray[Any, Any]]:
-    """The bytes of a cell's memory, where its first element lies in them, and an array that has the shape and strides."""
+    """The bytes of a cell's memory, where its first element lies in them, and an array that has the
+    shape and strides.
+    """
     array = Consumer().make(cell)
     low, end = extent(0, array.shape, array.strides, array.itemsize)
     whole = np.zeros(max(end - low, 1), "u1")

@@ -1,4 +1,6 @@
-"""What a consumer says of itself: how memory passes, how it is read and written over there, and what it cannot."""
+"""What a consumer says of itself: how memory passes, how it is read and written over there, and
+what it cannot.
+"""
 
 import contextlib
 import importlib
@@ -21,7 +23,9 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Cannot:
-    """An expected refusal: why, in a few words; a pattern that the error must match; what to do instead."""
+    """An expected refusal: why, in a few words; a pattern that the error must match; what to do
+    instead.
+    """
 
     why: str
     says: str
@@ -53,7 +57,9 @@ def outcome(expected: Expected) -> str:
 
 
 class Consumer:
-    """One library that memory is exchanged with; the defaults are for objects that are NumPy arrays."""
+    """One library that memory is exchanged with; the defaults are for objects that are NumPy
+    arrays.
+    """
 
     name: str = ""
     package: ClassVar[str | None] = None  # on the package index; None: comes with Python
@@ -62,7 +68,9 @@ class Consumer:
     gives: ClassVar[str] = "gb.Field(theirs)"
     refuses: ClassVar[Refusals] = {}  # all else works
     constant: ClassVar[bool] = False  # its objects cannot be written to
-    keeps: ClassVar[bool] = True  # it has an object that holds our memory; else it sees it during a call only
+    keeps: ClassVar[bool] = (
+        True  # it has an object that holds our memory; else it sees it during a call only
+    )
     notes: ClassVar[str] = ""
 
     def expected(self, cell: Cell) -> Expected:
@@ -77,8 +85,14 @@ class Consumer:
         try:
             return version(self.package)
         except PackageNotFoundError:
-            module = importlib.util.find_spec(self.modules[0])  # CuPy's distributions are called otherwise
-            return "not installed" if module is None else str(importlib.import_module(self.modules[0]).__version__)
+            module = importlib.util.find_spec(
+                self.modules[0]
+            )  # CuPy's distributions are called otherwise
+            return (
+                "not installed"
+                if module is None
+                else str(importlib.import_module(self.modules[0]).__version__)
+            )
 
     def start(self) -> None:
         """Import what is needed; Missing says what is not there."""
@@ -113,7 +127,9 @@ class Consumer:
     # ---- their object ----
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
-        """Their object's memory as NumPy sees it, from which the rest is read unless the library says it itself."""
+        """Their object's memory as NumPy sees it, from which the rest is read unless the library
+        says it itself.
+        """
         return np.asarray(theirs)
 
     def address(self, theirs: Any) -> int | None:

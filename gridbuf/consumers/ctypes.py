@@ -9,22 +9,40 @@ from gridbuf import _core
 from gridbuf.consumers.cell import Cell, values
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
-GAPS = Cannot("C order without gaps only", "not C contiguous", "pass pointer and strides: `field.numpy().ctypes`")
-NO_TYPE = Cannot("ctypes has no such type", "ctypes has no type for", "`c_void_p(field.numpy().ctypes.data)`")
+GAPS = Cannot(
+    "C order without gaps only",
+    "not C contiguous",
+    "pass pointer and strides: `field.numpy().ctypes`",
+)
+NO_TYPE = Cannot(
+    "ctypes has no such type", "ctypes has no type for", "`c_void_p(field.numpy().ctypes.data)`"
+)
 ONLY_C = Absent("a ctypes array has C order and no gaps")
 
 
 class Ctypes(Consumer):
-    """A ctypes array has one element type and C order; memory in another layout goes as pointer and strides."""
+    """A ctypes array has one element type and C order; memory in another layout goes as pointer and
+    strides.
+    """
 
     takes, gives = "(c_double * 6 * 5 * 4).from_buffer(field)", "gb.Field(array)"
     refuses: ClassVar[Refusals] = {
         **{("take", layout): GAPS for layout in ("F", "permuted", "padded", "sliced", "reversed")},
-        **{("give", layout): ONLY_C for layout in ("F", "permuted", "padded", "sliced", "reversed", "read-only")},
-        **{("take", dtype): NO_TYPE for dtype in ("float16", "bfloat16", "complex64", "complex128")},
-        **{("give", dtype): Absent("ctypes has no such type") for dtype in ("float16", "bfloat16", "complex64", "complex128")},
+        **{
+            ("give", layout): ONLY_C
+            for layout in ("F", "permuted", "padded", "sliced", "reversed", "read-only")
+        },
+        **{
+            ("take", dtype): NO_TYPE for dtype in ("float16", "bfloat16", "complex64", "complex128")
+        },
+        **{
+            ("give", dtype): Absent("ctypes has no such type")
+            for dtype in ("float16", "bfloat16", "complex64", "complex128")
+        },
         ("take", "read-only"): Cannot(
-            "no read-only arrays", "not writable", "`field.copy()`, or `c_void_p(field.numpy().ctypes.data)`"
+            "no read-only arrays",
+            "not writable",
+            "`field.copy()`, or `c_void_p(field.numpy().ctypes.data)`",
         ),
     }
 

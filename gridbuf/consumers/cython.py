@@ -11,19 +11,31 @@ from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, viewed
 from gridbuf.consumers.compiled import PEERS, extension, folder, run
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
-NO_INDEX = Cannot("no memoryviews without indices", "No matching signature", "`field[()]`, or `field.numpy()[None]`")
+NO_INDEX = Cannot(
+    "no memoryviews without indices",
+    "No matching signature",
+    "`field[()]`, or `field.numpy()[None]`",
+)
 
 
 class Cython(Consumer):
-    """A memoryview `double[:, :, :]` is the buffer protocol: any strides; read-only memory needs `const double[:, :, :]`."""
+    """A memoryview `double[:, :, :]` is the buffer protocol: any strides; read-only memory needs
+    `const double[:, :, :]`.
+    """
 
     package, modules = "Cython", ("cython", "Cython")
     takes, gives = "f(field) with `def f(double[:, :, :] a)`", "gb.Field(memoryview)"
     refuses: ClassVar[Refusals] = {
         ("take", "0-d"): NO_INDEX,
-        ("take", "float16"): Cannot("no such type", "No matching signature", "`field.to(dtype='float32')`"),
-        ("take", "bfloat16"): Cannot("PEP 3118 has no bfloat16", "no buffer format", "`field.to(dtype='float32')`"),
-        ("take", ">f8"): Cannot("native byte order only", "No matching signature", "`field.to(dtype='f8')`"),
+        ("take", "float16"): Cannot(
+            "no such type", "No matching signature", "`field.to(dtype='float32')`"
+        ),
+        ("take", "bfloat16"): Cannot(
+            "PEP 3118 has no bfloat16", "no buffer format", "`field.to(dtype='float32')`"
+        ),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "No matching signature", "`field.to(dtype='f8')`"
+        ),
         ("give", "0-d"): Absent("no memoryviews without indices"),
         ("give", "float16"): Absent("no such type"),
         ("give", "bfloat16"): Absent("PEP 3118 has no bfloat16"),
@@ -34,14 +46,27 @@ class Cython(Consumer):
         super().start()
         source = Path(folder().name, "cython_peer.cpp")
         if not source.exists():
-            run([sys.executable, "-m", "cython", "-3", "--cplus", str(PEERS / "cython_peer.pyx"), "-o", str(source)])
+            run(
+                [
+                    sys.executable,
+                    "-m",
+                    "cython",
+                    "-3",
+                    "--cplus",
+                    str(PEERS / "cython_peer.pyx"),
+                    "-o",
+                    str(source),
+                ]
+            )
         self.peer = extension("cython_peer", (str(source),))
 
     def take(self, field: _core.Field) -> Any:
         return self.peer.hold_readonly(field) if field.readonly else self.peer.hold(field)
 
     def make(self, cell: Cell) -> Any:
-        memory = self.peer.memory(max(1, int(np.prod(LAYOUTS[cell.layout].base)) * numpy_dtype(cell.dtype).itemsize))
+        memory = self.peer.memory(
+            max(1, int(np.prod(LAYOUTS[cell.layout].base)) * numpy_dtype(cell.dtype).itemsize)
+        )
         array = viewed(memory, cell)
         return self.peer.hold(array) if array.flags.writeable else self.peer.hold_readonly(array)
 
@@ -60,7 +85,9 @@ class Cython(Consumer):
         self.peer.write(theirs, *index, np.full((1, 1, 1), value))
 
     def readonly(self, theirs: Any) -> bool:
-        """As the memoryview says; Cython itself does not look when it is handed one that it made."""
+        """As the memoryview says; Cython itself does not look when it is handed one that it
+        made.
+        """
         return memoryview(theirs).readonly
 
 

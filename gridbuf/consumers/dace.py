@@ -1,4 +1,6 @@
-"""DaCe: Fields as arguments of compiled programs, and arrays that DaCe allocates by a descriptor."""
+"""DaCe: Fields as arguments of compiled programs, and arrays that DaCe allocates by a
+descriptor.
+"""
 
 from tempfile import mkdtemp
 from typing import Any, ClassVar
@@ -11,23 +13,33 @@ from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusa
 
 
 class Dace(Consumer):
-    """A compiled program reads and writes the Field in place, by strides that are symbols; it holds nothing after the call."""
+    """A compiled program reads and writes the Field in place, by strides that are symbols; it holds
+    nothing after the call.
+    """
 
     package, modules = "dace", ("dace", "gridbuf.interop.dace")
     takes, gives = "import gridbuf.interop.dace; program(field)", "gb.Field(program())"
     keeps = False
     refuses: ClassVar[Refusals] = {
         ("take", "reversed"): Cannot(
-            "no negative strides", r"stride -240.*pass field\[::-1, :, :\]", "`field[::-1]` or `field.copy()`"
+            "no negative strides",
+            r"stride -240.*pass field\[::-1, :, :\]",
+            "`field[::-1]` or `field.copy()`",
         ),
-        ("take", "read-only"): Cannot("programs may write to any argument", r"read-only.*pass field.copy", "`field.copy()`"),
-        ("take", "0-d"): Cannot("single numbers go by value", r"no indices.*pass field\[\(\)\]", "`field[()]`"),
+        ("take", "read-only"): Cannot(
+            "programs may write to any argument", r"read-only.*pass field.copy", "`field.copy()`"
+        ),
+        ("take", "0-d"): Cannot(
+            "single numbers go by value", r"no indices.*pass field\[\(\)\]", "`field[()]`"
+        ),
         ("take", "bfloat16"): Cannot(
             "the array interface has no bfloat16",
             r"__array_interface__, which has no bfloat16.*gridbuf.empty",
             "`gb.empty(..., 'bfloat16')`",
         ),
-        ("take", ">f8"): Cannot("native byte order only", r"DaCe has no type for.*field.to", "`field.to(dtype='f8')`"),
+        ("take", ">f8"): Cannot(
+            "native byte order only", r"DaCe has no type for.*field.to", "`field.to(dtype='f8')`"
+        ),
         ("give", ">f8"): Absent("native byte order only"),
     }
 
@@ -53,7 +65,9 @@ class Dace(Consumer):
         dtype = numpy_dtype(cell.dtype)
         base = LAYOUTS[cell.layout].base
         typeclass = dace.dtypes.dtype_to_typeclass(dtype.type)
-        return arranged(dace.data.make_array_from_descriptor(dace.data.Array(typeclass, base)), cell)
+        return arranged(
+            dace.data.make_array_from_descriptor(dace.data.Array(typeclass, base)), cell
+        )
 
     def address(self, theirs: Any) -> int | None:
         import dace
@@ -67,7 +81,9 @@ class Dace(Consumer):
 
         if not isinstance(theirs, _core.Field):
             return super().strides(theirs)
-        return tuple(int(n) * theirs.dtype.itemsize for n in dace.data.create_datadescriptor(theirs).strides)
+        return tuple(
+            int(n) * theirs.dtype.itemsize for n in dace.data.create_datadescriptor(theirs).strides
+        )
 
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         if not isinstance(theirs, _core.Field):
@@ -81,14 +97,20 @@ class Dace(Consumer):
             return super().write(theirs, index, value)
         self._copy(np.full((1,) * len(index), value), theirs, (1,) * len(index), index)
 
-    def _copy(self, source: Any, target: Any, shape: tuple[int, ...], at: tuple[int, ...] = ()) -> None:
-        """target[at:] = source, in a program whose strides are symbols, so that there is one for each dtype."""
+    def _copy(
+        self, source: Any, target: Any, shape: tuple[int, ...], at: tuple[int, ...] = ()
+    ) -> None:
+        """target[at:] = source, in a program whose strides are symbols, so that there is one for
+        each dtype.
+        """
         if source.dtype not in self.programs:
             self.programs[source.dtype] = self._compiled(source.dtype)
         at = at or (0,) * len(shape)
         symbols = {f"n{i}": n for i, n in enumerate(shape)} | {f"a{i}": n for i, n in enumerate(at)}
         for name, array in (("s", source), ("t", target)):
-            symbols |= {f"{name}{i}": n // array.dtype.itemsize for i, n in enumerate(array.strides)}
+            symbols |= {
+                f"{name}{i}": n // array.dtype.itemsize for i, n in enumerate(array.strides)
+            }
         self.programs[source.dtype](source=source, target=target, **symbols)
 
     def _compiled(self, dtype: np.dtype[Any]) -> Any:
@@ -99,7 +121,13 @@ class Dace(Consumer):
         sdfg = dace.SDFG(f"copy_{dtype.name}")
         sdfg.build_folder = f"{self.folder}/{dtype.name}"
         sdfg.add_array("source", n, typeclass, strides=s, total_size=s[0] * n[0])
-        sdfg.add_array("target", [a + b for a, b in zip(at, n, strict=True)], typeclass, strides=t, total_size=t[0] * n[0])
+        sdfg.add_array(
+            "target",
+            [a + b for a, b in zip(at, n, strict=True)],
+            typeclass,
+            strides=t,
+            total_size=t[0] * n[0],
+        )
         sdfg.add_state().add_mapped_tasklet(
             "copy",
             {"i": "0:n0", "j": "0:n1", "k": "0:n2"},

@@ -10,7 +10,9 @@ from gridbuf.consumers.consumer import Cannot, Consumer, Refusals
 
 
 class Dask(Consumer):
-    """A dask array over a Field holds it, and its chunks are views; a dask array itself has no memory yet."""
+    """A dask array over a Field holds it, and its chunks are views; a dask array itself has no
+    memory yet.
+    """
 
     package, modules = "dask", ("dask.array",)
     takes, gives = "gridbuf.interop.dask.to_dask(field)", "gb.Field(array)"
@@ -34,7 +36,9 @@ class Dask(Consumer):
         return dask.array.from_array(super().make(cell), chunks=-1)
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = theirs.to_delayed().item().compute(scheduler="synchronous")  # array.compute() copies
+        found: np.ndarray[Any, Any] = (
+            theirs.to_delayed().item().compute(scheduler="synchronous")
+        )  # array.compute() copies
         return found
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:

@@ -1,4 +1,6 @@
-"""`python -m gridbuf doctor --consumers`: the matrix on this machine, each consumer in a process of its own."""
+"""`python -m gridbuf doctor --consumers`: the matrix on this machine, each consumer in a process of
+its own.
+"""
 
 import json
 import os
@@ -29,16 +31,24 @@ def _answers(name: str) -> list[Answer]:
     cells = [cell for direction in consumers.DIRECTIONS for cell in consumers.cells(direction)]
     command = [sys.executable, "-W", "ignore", "-m", "gridbuf.consumers", "--run", name, "--json"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
         found = [
-            (Cell(line["direction"], line["layout"], line["dtype"]), Result(line["outcome"], line["reason"]))
+            (
+                Cell(line["direction"], line["layout"], line["dtype"]),
+                Result(line["outcome"], line["reason"]),
+            )
             for line in json.loads(done.stdout.rstrip().rpartition("\n")[2])
         ]
     except subprocess.TimeoutExpired:
         found = [(cell, Result("wrong", f"no answer within {PATIENCE} seconds")) for cell in cells]
     except ValueError:  # no JSON: it did not come to the end
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        found = [(cell, Result("wrong", f"its process ended with status {done.returncode}: {last}")) for cell in cells]
+        found = [
+            (cell, Result("wrong", f"its process ended with status {done.returncode}: {last}"))
+            for cell in cells
+        ]
     return [_answer(consumer, cell, result) for cell, result in found]
 
 
@@ -49,7 +59,11 @@ def _answer(consumer: consumers.Consumer, cell: Cell, result: Result) -> Answer:
         return Answer(consumer.name, cell, result.outcome, table.note(expected))
     if result.outcome == "skipped":
         return Answer(consumer.name, cell, "skipped", result.reason)
-    unexpected = f"unexpected: {result.reason}" if result.reason else f"works here; expected was: {table.note(expected)}"
+    unexpected = (
+        f"unexpected: {result.reason}"
+        if result.reason
+        else f"works here; expected was: {table.note(expected)}"
+    )
     return Answer(consumer.name, cell, result.outcome, unexpected)
 
 
@@ -60,7 +74,10 @@ def skipped(answers: Sequence[Answer]) -> str | None:
 
 def surprising(answers: Sequence[Answer]) -> bool:
     """Whether something is not as the documentation says."""
-    return any(answer.outcome == "wrong" or answer.note.startswith(("unexpected", "works here")) for answer in answers)
+    return any(
+        answer.outcome == "wrong" or answer.note.startswith(("unexpected", "works here"))
+        for answer in answers
+    )
 
 
 def report(names: Sequence[str]) -> int:
@@ -79,7 +96,11 @@ def report(names: Sequence[str]) -> int:
 
 def _progress(answers: list[Answer]) -> list[Answer]:
     shared = sum(answer.outcome in ("yes", "unprotected") for answer in answers)
-    said = "skipped" if skipped(answers) is not None else f"{shared} of {len(answers)} cells shared without a copy"
+    said = (
+        "skipped"
+        if skipped(answers) is not None
+        else f"{shared} of {len(answers)} cells shared without a copy"
+    )
     print(f"{answers[0].name}: {said}", file=sys.stderr, flush=True)
     return answers
 
@@ -106,5 +127,7 @@ def _print(matrix: table.Table) -> None:
 def _coloured(word: str) -> str:
     from rich.markup import escape
 
-    colour = {"yes": "green", "no": "yellow", "WRONG": "bold red", "skipped": "dim"}.get(word.split(" ")[0])
+    colour = {"yes": "green", "no": "yellow", "WRONG": "bold red", "skipped": "dim"}.get(
+        word.split(" ")[0]
+    )
     return f"[{colour}]{escape(word)}[/]" if colour else escape(word)

@@ -1,4 +1,6 @@
-"""Try one cell: hand memory over, and prove by address, by writing on both sides and by lifetime that it is the same."""
+"""Try one cell: hand memory over, and prove by address, by writing on both sides and by lifetime
+that it is the same.
+"""
 
 import gc
 import threading
@@ -25,9 +27,9 @@ class Result:
     Attributes
     ----------
     outcome
-        "yes": shared, and proved so. "no": refused, `reason` is the error. "none": the consumer has no such objects.
-        "unprotected": shared, but the consumer would write to read-only memory. "skipped": `reason` says what is
-        missing. "wrong": taken, and not as it should be.
+        "yes": shared, and proved so. "no": refused, `reason` is the error. "none": the consumer has
+        no such objects. "unprotected": shared, but the consumer would write to read-only memory.
+        "skipped": `reason` says what is missing. "wrong": taken, and not as it should be.
     """
 
     outcome: Outcome
@@ -68,14 +70,23 @@ def run(consumer: Consumer, cell: Cell) -> Result:
         return Result("wrong", str(error))
     except Unprotected as error:
         return Result("unprotected", str(error))
-    except Exception as error:  # any error is a refusal; whether it is the expected one is for the caller to say
+    except (
+        Exception
+    ) as error:  # any error is a refusal; whether it is the expected one is for the caller to say
         return Result("no", _step(error) + (" ".join(str(error).split()) or type(error).__name__))
     return Result("yes")
 
 
 def _step(error: Exception) -> str:
     """Which method of the consumer failed, where it is not the one that takes or gives."""
-    name = next((frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__), "take")
+    name = next(
+        (
+            frame.name
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename != __file__
+        ),
+        "take",
+    )
     return "" if name in ("take", "make", "give") else f"{name}: "
 
 
@@ -83,7 +94,10 @@ def _exists(consumer: Consumer, cell: Cell) -> bool:
     """Whether the consumer makes what it is said not to have."""
     try:
         found, wanted = consumer.make(cell), Consumer().make(cell)
-        same = consumer.values(found).dtype == wanted.dtype and consumer.strides(found) == wanted.strides
+        same = (
+            consumer.values(found).dtype == wanted.dtype
+            and consumer.strides(found) == wanted.strides
+        )
         return same and consumer.readonly(found) == (not wanted.flags.writeable)
     except Exception:
         return False
@@ -104,10 +118,16 @@ def _take(consumer: Consumer, cell: Cell) -> None:
     held = [theirs]
     del theirs
     _dropped_elsewhere(held)
-    _check(_soon(lambda: not _live(block)), "the memory is not released when the consumer's object has gone")
+    _check(
+        _soon(lambda: not _live(block)),
+        "the memory is not released when the consumer's object has gone",
+    )
     ours = consumer.field(cell)  # the other way round
     _dropped_elsewhere([consumer.take(ours)])
-    _check(_equal(_host(ours), values(cell.layout, cell.dtype)), "our memory changed when the consumer's object went")
+    _check(
+        _equal(_host(ours), values(cell.layout, cell.dtype)),
+        "our memory changed when the consumer's object went",
+    )
     _protected(consumer, consumer.take(ours), cell)
 
 
@@ -122,17 +142,27 @@ def _give(consumer: Consumer, cell: Cell) -> None:
     held = [ours]
     del ours
     _dropped_elsewhere(held)
-    _check(watched is None or watched() is None, "the consumer's object is kept when the Field has gone")
+    _check(
+        watched is None or watched() is None,
+        "the consumer's object is kept when the Field has gone",
+    )
     theirs = consumer.make(cell)
     _dropped_elsewhere([consumer.give(theirs)])
-    _check(_equal(consumer.values(theirs), values(cell.layout, cell.dtype)), "the consumer's memory changed when the Field went")
+    _check(
+        _equal(consumer.values(theirs), values(cell.layout, cell.dtype)),
+        "the consumer's memory changed when the Field went",
+    )
 
 
 def _same(consumer: Consumer, ours: _core.Field, theirs: Any, cell: Cell) -> None:
     wanted = values(cell.layout, cell.dtype)
     found = consumer.values(theirs)
-    _check(found.shape == wanted.shape == ours.shape, f"shapes: {ours.shape} here, {found.shape} there")
-    _check(found.dtype == wanted.dtype == ours.dtype, f"dtypes: {ours.dtype} here, {found.dtype} there")
+    _check(
+        found.shape == wanted.shape == ours.shape, f"shapes: {ours.shape} here, {found.shape} there"
+    )
+    _check(
+        found.dtype == wanted.dtype == ours.dtype, f"dtypes: {ours.dtype} here, {found.dtype} there"
+    )
     _check(_equal(found, wanted) and _equal(_host(ours), wanted), "the values differ")
     if ours.size:
         here, there = _address(ours), consumer.address(theirs)
@@ -145,7 +175,9 @@ def _same(consumer: Consumer, ours: _core.Field, theirs: Any, cell: Cell) -> Non
 def _written_through(consumer: Consumer, ours: _core.Field, theirs: Any, cell: Cell) -> None:
     """Ours seen there, theirs seen here; or neither where the memory is read-only."""
     must_not = cell.layout == "read-only" or (consumer.constant and cell.direction == "give")
-    _check(ours.readonly == must_not, f"our Field is {'read-only' if ours.readonly else 'writable'}")
+    _check(
+        ours.readonly == must_not, f"our Field is {'read-only' if ours.readonly else 'writable'}"
+    )
     if must_not or not ours.size:
         return
     first, last = (0,) * ours.ndim, tuple(n - 1 for n in ours.shape)
@@ -168,7 +200,9 @@ def _host(ours: _core.Field) -> np.ndarray[Any, Any]:
 
 
 def _address(ours: Any) -> int | None:
-    """Where the first element lies; None on a GPU where the array interface cannot express the dtype."""
+    """Where the first element lies; None on a GPU where the array interface cannot express the
+    dtype.
+    """
     if ours.device == "cpu":
         return address(ours)
     interface = getattr(ours, "__cuda_array_interface__", None)
@@ -181,7 +215,8 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _live(block: int | None) -> bool:
     return block is not None and any(
-        buffer.id == block for buffer in gridbuf.memory.report(gridbuf.memory.stats()["live_buffers"] + 1)
+        buffer.id == block
+        for buffer in gridbuf.memory.report(gridbuf.memory.stats()["live_buffers"] + 1)
     )
 
 

@@ -1,4 +1,6 @@
-"""Fortran: assumed-shape arguments of procedures that gfortran compiles, and Fields over memory that it allocates."""
+"""Fortran: assumed-shape arguments of procedures that gfortran compiles, and Fields over memory
+that it allocates.
+"""
 
 import ctypes
 import shutil
@@ -14,13 +16,16 @@ from gridbuf.consumers.compiled import PEERS, folder, run
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusals
 
 KINDS = {
-    "bool": "logical(c_bool)", "int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)", "int32": "integer(c_int32_t)",
+    "bool": "logical(c_bool)", "int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)",
+    "int32": "integer(c_int32_t)",
     "int64": "integer(c_int64_t)", "float32": "real(c_float)", "float64": "real(c_double)",
     "complex64": "complex(c_float_complex)", "complex128": "complex(c_double_complex)",
 }  # fmt: skip
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 NO_UNSIGNED = Cannot(
-    "no unsigned integers", "no unsigned integers such as", "the same bits, for uint32: `gb.Field(field.numpy().view('i4'))`"
+    "no unsigned integers",
+    "no unsigned integers such as",
+    "the same bits, for uint32: `gb.Field(field.numpy().view('i4'))`",
 )
 
 
@@ -31,23 +36,32 @@ def library() -> ctypes.CDLL:
         raise Missing("gfortran is not on PATH")
     template = (PEERS / "fortran_peer.f90").read_text()
     source, target = Path(folder().name, "fortran_peer.f90"), Path(folder().name, "fortran_peer.so")
-    source.write_text("\n".join(template.replace("NAME", name).replace("TYPE", kind) for name, kind in KINDS.items()))
+    source.write_text(
+        "\n".join(
+            template.replace("NAME", name).replace("TYPE", kind) for name, kind in KINDS.items()
+        )
+    )
     run(["gfortran", "-O1", "-w", "-shared", "-fPIC", str(source), "-o", str(target)])
     return ctypes.CDLL(str(target))
 
 
 class Fortran(Consumer):
-    """A descriptor has any strides; it does not know that memory is read-only, so that the caller says `intent(in)`."""
+    """A descriptor has any strides; it does not know that memory is read-only, so that the caller
+    says `intent(in)`.
+    """
 
     takes = "procedure(gridbuf.interop.fortran.descriptor(field))"
     gives = "gridbuf.interop.fortran.from_descriptor(pointer)"
     refuses: ClassVar[Refusals] = {
-        ("take", "read-only"): Cannot("procedures may write", "writable=False where", "`descriptor(field, writable=False)` for `intent(in)`"),
+        ("take", "read-only"): Cannot("procedures may write", "writable=False where",
+        "`descriptor(field, writable=False)` for `intent(in)`"),
         **{("take", dtype): NO_UNSIGNED for dtype in UNSIGNED},
         **{("give", dtype): Absent("no unsigned integers") for dtype in UNSIGNED},
-        **{("take", dtype): Cannot("no such type", "no Fortran type has the bits of", "`field.to(dtype='float32')`") for dtype in ("float16", "bfloat16")},
+        **{("take", dtype): Cannot("no such type", "no Fortran type has the bits of",
+        "`field.to(dtype='float32')`") for dtype in ("float16", "bfloat16")},
         **{("give", dtype): Absent("no such type") for dtype in ("float16", "bfloat16")},
-        ("take", ">f8"): Cannot("native byte order only", "not in native byte order", "`field.to(dtype='f8')`"),
+        ("take", ">f8"): Cannot("native byte order only", "not in native byte order",
+        "`field.to(dtype='f8')`"),
         ("give", ">f8"): Absent("native byte order only"),
         ("give", "read-only"): Absent("no read-only memory"),
     }  # fmt: skip
@@ -70,7 +84,9 @@ class Fortran(Consumer):
         dtype = numpy_dtype(cell.dtype)
         pointer = fortran.receiver(1, KINDS[cell.dtype])
         self._call("make", dtype, pointer, max(1, int(np.prod(LAYOUTS[cell.layout].base))))
-        flat = fortran.from_descriptor(pointer, release=lambda: self._call("unmake", dtype, pointer))
+        flat = fortran.from_descriptor(
+            pointer, release=lambda: self._call("unmake", dtype, pointer)
+        )
         return fortran.descriptor(viewed(flat.numpy().view("u1"), cell))
 
     def give(self, theirs: Any) -> _core.Field:
@@ -94,7 +110,9 @@ class Fortran(Consumer):
         if shape:
             self._call("copy", dtype, theirs, found.ctypes)
         else:
-            self._call("copy_scalar", dtype, ctypes.c_void_p(theirs.structure.base_addr), found.ctypes)
+            self._call(
+                "copy_scalar", dtype, ctypes.c_void_p(theirs.structure.base_addr), found.ctypes
+            )
         return found
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
@@ -102,7 +120,12 @@ class Fortran(Consumer):
         if index:
             self._call("put", number.dtype, theirs, *index, number.ctypes)
         else:
-            self._call("copy_scalar", number.dtype, number.ctypes, ctypes.c_void_p(theirs.structure.base_addr))
+            self._call(
+                "copy_scalar",
+                number.dtype,
+                number.ctypes,
+                ctypes.c_void_p(theirs.structure.base_addr),
+            )
 
     def readonly(self, theirs: Any) -> bool:
         return not theirs.memory.flags.writeable

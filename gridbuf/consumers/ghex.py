@@ -1,4 +1,6 @@
-"""GHEX: descriptors of structured fields, by which it sends and fills halos; here between two domains on one rank."""
+"""GHEX: descriptors of structured fields, by which it sends and fills halos; here between two
+domains on one rank.
+"""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,16 +12,22 @@ from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 from gridbuf.interop.ghex import DTYPES as TYPES
 
 COPY = "`field.copy()`"
-UNREAD = Cannot("rows are read as if their elements touched", r"GHEX reads rows as.*field.copy", COPY)
+UNREAD = Cannot(
+    "rows are read as if their elements touched", r"GHEX reads rows as.*field.copy", COPY
+)
 NO_TYPE = Cannot("no such type", r"GHEX has no .*field.to\(dtype", "`field.to(dtype='float64')`")
 
 
 class Described(NamedTuple):
-    """GHEX tells neither address nor strides: what it sends and where it writes shows whose memory it has."""
+    """GHEX tells neither address nor strides: what it sends and where it writes shows whose memory
+    it has.
+    """
 
     sent: Any  # all rows are a domain
     filled: Any  # the last row is a halo
-    like: np.ndarray[Any, Any]  # a copy: the other domain of an exchange has its dtype and order of strides
+    like: np.ndarray[
+        Any, Any
+    ]  # a copy: the other domain of an exchange has its dtype and order of strides
 
 
 class Ghex(Consumer):
@@ -29,15 +37,22 @@ class Ghex(Consumer):
     takes, gives = "gridbuf.interop.ghex.field_descriptor(domain, field)", "nothing"
     refuses: ClassVar[Refusals] = {
         **{("take", layout): UNREAD for layout in ("sliced", "reversed")},
-        **{("take", layout): Absent("domains have points and indices") for layout in ("0-d", "size 0")},
-        ("take", "read-only"): Cannot("halos are written", "is read-only, and GHEX writes.*field.copy", COPY),
+        **{
+            ("take", layout): Absent("domains have points and indices")
+            for layout in ("0-d", "size 0")
+        },
+        ("take", "read-only"): Cannot(
+            "halos are written", "is read-only, and GHEX writes.*field.copy", COPY
+        ),
         **{("take", dtype): NO_TYPE for dtype in DTYPES if dtype not in TYPES},
         ("give", "*"): Absent("it holds no memory of its own that others could use"),
     }
 
     def take(self, field: _core.Field) -> Any:
         edge = _core.Field(field, field.dims, halo=((0, 1), *((0, 0),) * (field.ndim - 1)))
-        return Described(_descriptor(0, 0, field), _descriptor(0, 0, edge), np.copy(field.numpy(), "K"))
+        return Described(
+            _descriptor(0, 0, field), _descriptor(0, 0, edge), np.copy(field.numpy(), "K")
+        )
 
     def make(self, cell: Cell) -> Any:
         raise NotImplementedError
@@ -60,7 +75,12 @@ class Ghex(Consumer):
         sent = np.empty_like(theirs.like, shape=(rows, *others))
         sent[0] = self.values(theirs)[-1]
         sent[0][index[1:]] = value
-        _exchange((2 * rows - 1, *others), (0, 1), theirs.filled, _descriptor(1, rows - 1, _core.Field(sent)))
+        _exchange(
+            (2 * rows - 1, *others),
+            (0, 1),
+            theirs.filled,
+            _descriptor(1, rows - 1, _core.Field(sent)),
+        )
 
 
 def _box(start: int, stop: int, others: Any) -> Any:
@@ -87,7 +107,9 @@ def _exchange(shape: tuple[int, ...], halo: tuple[int, int], *described: Any) ->
     from mpi4py import MPI
 
     context = make_context(MPI.COMM_SELF, MPI.Query_thread() == MPI.THREAD_MULTIPLE)
-    halos = HaloGenerator(_box(0, shape[0], shape[1:]), (halo, *((0, 0),) * (len(shape) - 1)), (False,) * len(shape))
+    halos = HaloGenerator(
+        _box(0, shape[0], shape[1:]), (halo, *((0, 0),) * (len(shape) - 1)), (False,) * len(shape)
+    )
     pattern = make_pattern(context, halos, [domain for domain, _ in described])
     make_communication_object(context).exchange([pattern(field) for _, field in described]).wait()
 

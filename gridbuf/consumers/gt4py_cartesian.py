@@ -14,15 +14,23 @@ NO_TYPE = Cannot("no such dtype in stencils", "Invalid data type", "`field.to(dt
 
 
 class Gt4pyCartesian(Consumer):
-    """A stencil reads and writes the Field in place, by its dims and origin; it holds nothing after the call."""
+    """A stencil reads and writes the Field in place, by its dims and origin; it holds nothing after
+    the call.
+    """
 
     package, modules = "gt4py", ("gt4py.cartesian.gtscript", "gt4py.storage")
     takes, gives = "stencil(field, out)", "gb.Field(gt4py.storage.empty(...))"
     keeps = False
     refuses: ClassVar[Refusals] = {
-        ("take", "0-d"): Cannot("a stencil's fields have indices", "index out of range", "a scalar parameter: `field[()]`"),
+        ("take", "0-d"): Cannot(
+            "a stencil's fields have indices",
+            "index out of range",
+            "a scalar parameter: `field[()]`",
+        ),
         **{("take", dtype): NO_TYPE for dtype in NO_TYPES},
-        ("take", ">f8"): Cannot("native byte order only", "dtype of field 'source' is '>f8'", "`field.to(dtype='f8')`"),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "dtype of field 'source' is '>f8'", "`field.to(dtype='f8')`"
+        ),
         ("give", "size 0"): Absent("gt4py.storage allocates no empty arrays"),
         ("give", ">f8"): Absent("gt4py.storage allocates in native byte order"),
     }

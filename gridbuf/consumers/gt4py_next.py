@@ -12,13 +12,21 @@ NO_TYPE = Cannot("no such dtype", "gt4py.next has no dtype for", "`field.to(dtyp
 
 
 class Gt4pyNext(Consumer):
-    """The array of a gt4py.next field is ours; so are fields that it allocates with our allocator."""
+    """The array of a gt4py.next field is ours; so are fields that it allocates with our
+    allocator.
+    """
 
     package, modules = "gt4py", ("gt4py.next",)
-    takes, gives = "gridbuf.interop.gt4py.to_next(field, dims)", "gridbuf.interop.gt4py.from_next(field, dims)"
+    takes = "gridbuf.interop.gt4py.to_next(field, dims)"
+    gives = "gridbuf.interop.gt4py.from_next(field, dims)"
     refuses: ClassVar[Refusals] = {
-        **{("take", dtype): NO_TYPE for dtype in ("float16", "bfloat16", "complex64", "complex128")},
-        **{("give", dtype): Absent("no such dtype") for dtype in ("float16", "bfloat16", "complex64", "complex128")},
+        **{
+            ("take", dtype): NO_TYPE for dtype in ("float16", "bfloat16", "complex64", "complex128")
+        },
+        **{
+            ("give", dtype): Absent("no such dtype")
+            for dtype in ("float16", "bfloat16", "complex64", "complex128")
+        },
     }
 
     def start(self) -> None:

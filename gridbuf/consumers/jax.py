@@ -12,22 +12,29 @@ from gridbuf.strides import packed
 
 GAPS = Cannot(
     "XLA takes compact memory only",
-    r"\(index \d\) has the stride -?\d+ where compact memory has \d+.*gridbuf.interop.jax.compact\(field\) is a copy",
+    r"\(index \d\) has the stride -?\d+ where compact memory has"
+    r" \d+.*gridbuf.interop.jax.compact\(field\) is a copy",
     "`gridbuf.interop.jax.compact(field)`, or allocate with `gridbuf.interop.jax.empty`",
 )
 ONLY_C = Absent("JAX lays out its own arrays in C order")
 
 
 class Jax(Consumer):
-    """Compact memory in any order of strides, on a boundary of 64 bytes; its arrays are constants."""
+    """Compact memory in any order of strides, on a boundary of 64 bytes; its arrays are
+    constants.
+    """
 
     package, modules = "jax", ("jax",)
     takes, gives = "gridbuf.interop.jax.to_array(field)", "gb.Field(array)"
     constant = True
     refuses: ClassVar[Refusals] = {
         **{("take", layout): GAPS for layout in ("padded", "sliced", "reversed")},
-        ("take", ">f8"): Cannot("native byte order only", "JAX cannot hold", "`field.to(dtype='f8')`"),
-        **{("give", layout): ONLY_C for layout in ("F", "permuted", "padded", "sliced", "reversed")},
+        ("take", ">f8"): Cannot(
+            "native byte order only", "JAX cannot hold", "`field.to(dtype='f8')`"
+        ),
+        **{
+            ("give", layout): ONLY_C for layout in ("F", "permuted", "padded", "sliced", "reversed")
+        },
         ("give", ">f8"): Absent("native byte order only"),
     }
 
@@ -55,7 +62,9 @@ class Jax(Consumer):
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         import jax.numpy as jnp
 
-        return np.asarray(jnp.array(theirs, copy=True))  # np.asarray(theirs) remembers what it saw first
+        return np.asarray(
+            jnp.array(theirs, copy=True)
+        )  # np.asarray(theirs) remembers what it saw first
 
     def readonly(self, theirs: Any) -> bool:
         try:

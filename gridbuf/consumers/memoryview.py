@@ -11,7 +11,9 @@ class Memoryview(Consumer):
 
     takes, gives = "memoryview(field)", "gb.Field(view)"
     refuses: ClassVar[Refusals] = {
-        ("take", "bfloat16"): Cannot("PEP 3118 has no bfloat16", "no buffer format", "DLPack, or `field.numpy()`"),
+        ("take", "bfloat16"): Cannot(
+            "PEP 3118 has no bfloat16", "no buffer format", "DLPack, or `field.numpy()`"
+        ),
         ("give", "bfloat16"): Absent("PEP 3118 has no bfloat16"),
     }
 

@@ -12,7 +12,9 @@ from gridbuf.consumers.consumer import Cannot, Consumer, Refusals
 
 @dataclass
 class Message:
-    """What `gridbuf.interop.mpi4py.buffer` makes of a Field, and the shape that MPI does not know."""
+    """What `gridbuf.interop.mpi4py.buffer` makes of a Field, and the shape that MPI does not
+    know.
+    """
 
     buffer: list[Any]
     shape: tuple[int, ...]
@@ -26,7 +28,11 @@ class Mpi4py(Consumer):
     takes = "comm.Send(gridbuf.interop.mpi4py.buffer(field), 1)"
     gives = "gb.Field(np.ndarray(shape, dtype, MPI.buffer.allocate(n)))"
     refuses: ClassVar[Refusals] = {
-        ("take", ">f8"): Cannot("MPI would not swap the bytes", r"would not swap the bytes.*field.to", "`field.to(dtype='f8')`"),
+        ("take", ">f8"): Cannot(
+            "MPI would not swap the bytes",
+            r"would not swap the bytes.*field.to",
+            "`field.to(dtype='f8')`",
+        ),
     }
 
     def take(self, field: _core.Field) -> Any:
@@ -76,7 +82,9 @@ class Mpi4py(Consumer):
 
 
 def _displacement(datatype: Any) -> int:
-    """Where a derived datatype begins to read: only memory with a reversed index begins elsewhere than at its lowest byte."""
+    """Where a derived datatype begins to read: only memory with a reversed index begins elsewhere
+    than at its lowest byte.
+    """
     _, combiner, how = datatype.decode()
     return int(how["displacements"][0]) if combiner == "HINDEXED_BLOCK" else 0
 

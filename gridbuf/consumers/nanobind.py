@@ -10,17 +10,29 @@ from gridbuf.consumers.cell import Cell, numpy_dtype
 from gridbuf.consumers.compiled import PEERS, extension, memory_of
 from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
-CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}  # DLDataTypeCode; ml_dtypes' bfloat16 is a "V" for NumPy
+CODES = {
+    "i": 0,
+    "u": 1,
+    "f": 2,
+    "V": 4,
+    "c": 5,
+    "b": 6,
+}  # DLDataTypeCode; ml_dtypes' bfloat16 is a "V" for NumPy
 LETTERS = {code: letter for letter, code in CODES.items()}
 
 
 class Nanobind(Consumer):
-    """`nb::ndarray<>` is DLPack: any strides; an argument without `nb::ro` refuses read-only memory."""
+    """`nb::ndarray<>` is DLPack: any strides; an argument without `nb::ro` refuses read-only
+    memory.
+    """
 
     package, modules = "nanobind", ("nanobind",)
-    takes, gives = "f(field) with `void f(nb::ndarray<nb::device::cpu>)`", "gb.Field(a returned nb::ndarray<nb::array_api>)"
+    takes = "f(field) with `void f(nb::ndarray<nb::device::cpu>)`"
+    gives = "gb.Field(a returned nb::ndarray<nb::array_api>)"
     refuses: ClassVar[Refusals] = {
-        ("take", ">f8"): Cannot("native byte order only", "incompatible function arguments", "`field.to(dtype='f8')`"),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "incompatible function arguments", "`field.to(dtype='f8')`"
+        ),
         ("give", ">f8"): Absent("native byte order only"),
     }
 
@@ -30,7 +42,12 @@ class Nanobind(Consumer):
 
         home = Path(nanobind.source_dir()).parent
         sources = (str(PEERS / "nanobind_peer.cpp"), str(home / "src" / "nb_combined.cpp"))
-        includes = (f"-I{home / 'include'}", f"-I{home / 'ext' / 'robin_map' / 'include'}", "-fno-strict-aliasing", "-DNDEBUG")
+        includes = (
+            f"-I{home / 'include'}",
+            f"-I{home / 'ext' / 'robin_map' / 'include'}",
+            "-fno-strict-aliasing",
+            "-DNDEBUG",
+        )
         self.peer = extension("nanobind_peer", sources, includes)
 
     def take(self, field: _core.Field) -> Any:
@@ -42,10 +59,16 @@ class Nanobind(Consumer):
             raise ValueError("DLPack has native byte order only")
         make = self.peer.make if array.flags.writeable else self.peer.make_readonly
         strides = [stride // array.itemsize for stride in array.strides]
-        return make(memory, first, CODES[array.dtype.kind], 8 * array.itemsize, list(array.shape), strides)
+        return make(
+            memory, first, CODES[array.dtype.kind], 8 * array.itemsize, list(array.shape), strides
+        )
 
     def _held(self, theirs: Any) -> Any:
-        return theirs if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable)) else self.peer.ReadOnly(theirs)
+        return (
+            theirs
+            if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable))
+            else self.peer.ReadOnly(theirs)
+        )
 
     def address(self, theirs: Any) -> int:
         return int(self._held(theirs).address)
@@ -57,11 +80,21 @@ class Nanobind(Consumer):
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         held = self._held(theirs)
         code, bits = held.code
-        dtype = np.dtype(bool) if code == 6 else numpy_dtype("bfloat16") if code == 4 else np.dtype(f"{LETTERS[code]}{bits // 8}")
+        dtype = (
+            np.dtype(bool)
+            if code == 6
+            else numpy_dtype("bfloat16")
+            if code == 4
+            else np.dtype(f"{LETTERS[code]}{bits // 8}")
+        )
         return np.frombuffer(held.values(), dtype).reshape(held.shape)
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
-        held = theirs if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable)) else self.peer.Writable(theirs)
+        held = (
+            theirs
+            if isinstance(theirs, (self.peer.ReadOnly, self.peer.Writable))
+            else self.peer.Writable(theirs)
+        )
         held.write(list(index), value.tobytes())
 
     def readonly(self, theirs: Any) -> bool:

@@ -10,16 +10,24 @@ from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
 
 class Numba(Consumer):
-    """Inside a function it is an array over the Field's memory; what the function returns holds that memory."""
+    """Inside a function it is an array over the Field's memory; what the function returns holds
+    that memory.
+    """
 
     package, modules = "numba", ("numba",)
     takes, gives = "import gridbuf.interop.numba; compiled(field)", "gb.Field(compiled())"
     refuses: ClassVar[Refusals] = {
         ("take", "float16"): Cannot(
-            "float16 on GPUs only", r"float16 on GPUs only; pass field.to", "`field.to(dtype='float32')`"
+            "float16 on GPUs only",
+            r"float16 on GPUs only; pass field.to",
+            "`field.to(dtype='float32')`",
         ),
-        ("take", "bfloat16"): Cannot("no such type", "Numba has no type for", "`field.to(dtype='float32')`"),
-        ("take", ">f8"): Cannot("native byte order only", "Numba has no type for", "`field.to(dtype='f8')`"),
+        ("take", "bfloat16"): Cannot(
+            "no such type", "Numba has no type for", "`field.to(dtype='float32')`"
+        ),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "Numba has no type for", "`field.to(dtype='f8')`"
+        ),
         ("give", "float16"): Absent("float16 on GPUs only"),
         ("give", "bfloat16"): Absent("no such type"),
         ("give", ">f8"): Absent("native byte order only"),
@@ -40,7 +48,9 @@ class Numba(Consumer):
         return self.itself(field)
 
     def make(self, cell: Cell) -> Any:
-        return arranged(self.new(LAYOUTS[cell.layout].base, np.empty(1, numpy_dtype(cell.dtype))), cell)
+        return arranged(
+            self.new(LAYOUTS[cell.layout].base, np.empty(1, numpy_dtype(cell.dtype))), cell
+        )
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
         self.set(theirs, index, value)

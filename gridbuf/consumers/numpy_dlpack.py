@@ -14,16 +14,27 @@ class FromDlpack(Consumer):
     package, modules = "numpy", ("numpy",)
     takes, gives = "np.from_dlpack(field)", "gb.from_dlpack(array)"
     refuses: ClassVar[Refusals] = {
-        ("take", "bfloat16"): Cannot("NumPy's DLPack has no bfloat16", "Unsupported dtype", "`field.numpy()`"),
-        ("give", "bfloat16"): Cannot("NumPy's DLPack has no bfloat16", "DLPack only supports", "`gb.Field(array)`"),
-        ("take", ">f8"): Cannot("DLPack has native byte order only", "DLPack has no type for", "`np.asarray(field)`"),
-        ("give", ">f8"): Cannot("DLPack has native byte order only", "native byte order", "`gb.Field(array)`"),
+        ("take", "bfloat16"): Cannot(
+            "NumPy's DLPack has no bfloat16", "Unsupported dtype", "`field.numpy()`"
+        ),
+        ("give", "bfloat16"): Cannot(
+            "NumPy's DLPack has no bfloat16", "DLPack only supports", "`gb.Field(array)`"
+        ),
+        ("take", ">f8"): Cannot(
+            "DLPack has native byte order only", "DLPack has no type for", "`np.asarray(field)`"
+        ),
+        ("give", ">f8"): Cannot(
+            "DLPack has native byte order only", "native byte order", "`gb.Field(array)`"
+        ),
     }
 
     def start(self) -> None:
         super().start()
         if np.lib.NumpyVersion(np.__version__) < "2.1.0":
-            raise Missing(f"NumPy {np.__version__} knows legacy capsules only, and makes read-only arrays of them; 2.1 is needed")
+            raise Missing(
+                f"NumPy {np.__version__} knows legacy capsules only, and makes read-only arrays of"
+                " them; 2.1 is needed"
+            )
 
     def take(self, field: _core.Field) -> Any:
         return np.from_dlpack(field)

@@ -13,12 +13,16 @@ FORMATS = {"Zf": "c8", "Zd": "c16"}  # those of PEP 3118 that NumPy's dtypes do 
 
 
 class Pybind11(Consumer):
-    """`py::buffer` is the buffer protocol: any strides and formats, and `request(true)` refuses read-only memory."""
+    """`py::buffer` is the buffer protocol: any strides and formats, and `request(true)` refuses
+    read-only memory.
+    """
 
     package, modules = "pybind11", ("pybind11",)
     takes, gives = "f(field) with `void f(py::buffer)`", "gb.Field(an object with def_buffer)"
     refuses: ClassVar[Refusals] = {
-        ("take", "bfloat16"): Cannot("PEP 3118 has no bfloat16", "no buffer format", "DLPack, or `field.numpy()`"),
+        ("take", "bfloat16"): Cannot(
+            "PEP 3118 has no bfloat16", "no buffer format", "DLPack, or `field.numpy()`"
+        ),
         ("give", "bfloat16"): Absent("PEP 3118 has no bfloat16"),
     }
 
@@ -37,7 +41,15 @@ class Pybind11(Consumer):
         # NumPy's own word for a format, since pybind11 has no types but C++'s.
         code = {"c8": "Zf", "c16": "Zd"}.get(array.dtype.str[1:], array.dtype.char)
         code = array.dtype.byteorder.replace("=", "").replace("|", "") + code
-        return self.peer.Memory(memory, first, array.itemsize, code, array.shape, array.strides, not array.flags.writeable)
+        return self.peer.Memory(
+            memory,
+            first,
+            array.itemsize,
+            code,
+            array.shape,
+            array.strides,
+            not array.flags.writeable,
+        )
 
     def _held(self, theirs: Any) -> Any:
         return theirs if isinstance(theirs, self.peer.Held) else self.peer.Held(theirs, False)
@@ -50,7 +62,9 @@ class Pybind11(Consumer):
 
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         held = self._held(theirs)
-        return np.frombuffer(held.values(), FORMATS.get(held.format, held.format)).reshape(held.shape)
+        return np.frombuffer(held.values(), FORMATS.get(held.format, held.format)).reshape(
+            held.shape
+        )
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:
         self._held(theirs).write(index, value.tobytes())

@@ -1,4 +1,6 @@
-"""The matrix as a table: of what is expected, for the documentation, or of what happened, for the doctor."""
+"""The matrix as a table: of what is expected, for the documentation, or of what happened, for the
+doctor.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ HEADER = ("consumer", "", *LAYOUTS, "dtypes")
 
 @dataclass(frozen=True)
 class Answer:
-    """What is expected of a cell, or what became of it; `note` says why, where there is something to say."""
+    """What is expected of a cell, or what became of it; `note` says why, where there is something
+    to say.
+    """
 
     name: str
     cell: Cell
@@ -31,7 +35,9 @@ class Answer:
 
 @dataclass
 class Table:
-    """Cells of text, and for each consumer the notes that its cells refer to by number: one more consumer renumbers none."""
+    """Cells of text, and for each consumer the notes that its cells refer to by number: one more
+    consumer renumbers none.
+    """
 
     rows: list[list[str]] = field(default_factory=list)
     notes: dict[str, list[str]] = field(default_factory=dict)
@@ -78,10 +84,14 @@ def tabulate(answers: Iterable[Answer]) -> Table:
 
 
 def _mark(table: Table, answer: Answer) -> str:
-    return SIGNS[answer.outcome] + table.reference(answer.name, answer.note if answer.outcome != "skipped" else "")
+    return SIGNS[answer.outcome] + table.reference(
+        answer.name, answer.note if answer.outcome != "skipped" else ""
+    )
 
 
-def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, direction: Direction) -> str:
+def _dtypes(
+    table: Table, of: dict[tuple[str, Cell], Answer], name: str, direction: Direction
+) -> str:
     found = [of[name, Cell(direction, "C", dtype)] for dtype in DTYPES]
     if all(answer.outcome == "skipped" for answer in found):
         return "skipped"
@@ -93,7 +103,9 @@ def _dtypes(table: Table, of: dict[tuple[str, Cell], Answer], name: str, directi
         return f"all {len(DTYPES)}"
     if all(answer.outcome != "yes" for answer in found):
         return "none" + "".join(without)
-    return "all but " + ", ".join(" ".join(dtypes) + reference for reference, dtypes in without.items())
+    return "all but " + ", ".join(
+        " ".join(dtypes) + reference for reference, dtypes in without.items()
+    )
 
 
 def markdown(table: Table) -> str:
@@ -101,7 +113,8 @@ def markdown(table: Table) -> str:
     lines = ["| " + " | ".join(HEADER) + " |", "|" + "---|" * len(HEADER)]
     lines += ["| " + " | ".join(row) + " |" for row in table.rows]
     notes = [
-        f"* {name}: " + "; ".join(f"[{i}] {note}" for i, note in enumerate(own, 1)) + "." for name, own in table.notes.items()
+        f"* {name}: " + "; ".join(f"[{i}] {note}" for i, note in enumerate(own, 1)) + "."
+        for name, own in table.notes.items()
     ]
     return "\n".join([*lines, "", *notes])
 
@@ -113,4 +126,6 @@ def text(table: Table) -> str:
 
 def noted(table: Table) -> list[str]:
     """The notes, each on a line."""
-    return [f"{name} [{i}] {note}" for name, own in table.notes.items() for i, note in enumerate(own, 1)]
+    return [
+        f"{name} [{i}] {note}" for name, own in table.notes.items() for i, note in enumerate(own, 1)
+    ]

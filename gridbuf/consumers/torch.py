@@ -10,7 +10,9 @@ from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
 
 
 class Torch(Consumer):
-    """Any positive strides, writable memory, native dtypes; both ways through the DLPack exchange API."""
+    """Any positive strides, writable memory, native dtypes; both ways through the DLPack exchange
+    API.
+    """
 
     package, modules = "torch", ("torch",)
     takes, gives = "gridbuf.interop.torch.to_tensor(field)", "gb.Field(tensor)"
@@ -20,8 +22,12 @@ class Torch(Consumer):
             r"I \(index 0\) has the stride -240.*field\[::-1, :, :\]",
             "turn it round (`field[::-1]`), or `field.copy()`",
         ),
-        ("take", "read-only"): Cannot("it would write to it", r"read-only.*pass a copy", "`field.copy()`"),
-        ("take", ">f8"): Cannot("native byte order only", "PyTorch cannot hold", "`field.to(dtype='f8')`"),
+        ("take", "read-only"): Cannot(
+            "it would write to it", r"read-only.*pass a copy", "`field.copy()`"
+        ),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "PyTorch cannot hold", "`field.to(dtype='f8')`"
+        ),
         ("give", "reversed"): Absent("no negative strides"),
         ("give", "read-only"): Absent("no read-only tensors"),
         ("give", ">f8"): Absent("native byte order only"),

@@ -15,8 +15,12 @@ class TvmFfi(Consumer):
     package, modules = "apache-tvm-ffi", ("tvm_ffi",)
     takes, gives = "tvm_ffi.from_dlpack(field)", "gb.Field(tensor)"
     refuses: ClassVar[Refusals] = {
-        ("take", "read-only"): Unprotected("a tensor does not know that it is read-only", "pass `field.copy()` to what writes"),
-        ("take", ">f8"): Cannot("native byte order only", "DLPack has no type for", "`field.to(dtype='f8')`"),
+        ("take", "read-only"): Unprotected(
+            "a tensor does not know that it is read-only", "pass `field.copy()` to what writes"
+        ),
+        ("take", ">f8"): Cannot(
+            "native byte order only", "DLPack has no type for", "`field.to(dtype='f8')`"
+        ),
         ("give", "read-only"): Absent("no read-only tensors"),
         ("give", ">f8"): Absent("native byte order only"),
     }
@@ -30,7 +34,9 @@ class TvmFfi(Consumer):
         import tvm_ffi
 
         array = super().make(cell)
-        return tvm_ffi.from_dlpack(_core.Field(array) if cell.dtype == "bfloat16" else array)  # NumPy's DLPack has none
+        return tvm_ffi.from_dlpack(
+            _core.Field(array) if cell.dtype == "bfloat16" else array
+        )  # NumPy's DLPack has none
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
         try:

@@ -13,7 +13,8 @@ class Xarray(Consumer):
     """Dims, origin and halo pass with the memory."""
 
     package, modules = "xarray", ("xarray",)
-    takes, gives = "gridbuf.interop.xarray.to_dataarray(field)", "gridbuf.interop.xarray.from_dataarray(array)"
+    takes = "gridbuf.interop.xarray.to_dataarray(field)"
+    gives = "gridbuf.interop.xarray.from_dataarray(array)"
 
     def take(self, field: _core.Field) -> Any:
         from gridbuf.interop.xarray import to_dataarray

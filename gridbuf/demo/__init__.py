@@ -1,1 +1,3 @@
-"""gt4py stencils on real weather data, on gridbuf's arrays and on others: `python -m gridbuf demo`."""
+"""gt4py stencils on real weather data, on gridbuf's arrays and on others: `python -m gridbuf
+demo`.
+"""

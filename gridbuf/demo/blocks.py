@@ -1,8 +1,10 @@
-"""The diffusion on a grid in blocks: what each process of the demo's last part runs, alone or under mpirun.
+"""The diffusion on a grid in blocks: what each process of the demo's last part runs, alone or under
+mpirun.
 
     mpirun -n 4 python -m gridbuf.demo.blocks FOLDER BACKEND STEPS
 
-reads FOLDER/before.npy, writes the own points of each block beside it, and on rank 0 what the run was.
+reads FOLDER/before.npy, writes the own points of each block beside it, and on rank 0 what the run
+was.
 """
 
 import json
@@ -21,9 +23,15 @@ HALO, COEFFICIENT = 1, 0.2  # the stencil's, which is not imported here: `run` i
 
 
 def run(
-    values: NDArray[np.float64], steps: int, stencil: Callable[..., None], backend: str, blocks: Any, comm: Any = None
+    values: NDArray[np.float64],
+    steps: int,
+    stencil: Callable[..., None],
+    backend: str,
+    blocks: Any,
+    comm: Any = None,
 ) -> Any:
-    """Diffuse a field, rim included, on this process's blocks of a grid; the grid, its fields, the exchange's plan and the seconds it took.
+    """Diffuse a field, rim included, on this process's blocks of a grid; the grid, its fields, the
+    exchange's plan and the seconds it took.
 
     Parameters
     ----------
@@ -41,7 +49,9 @@ def run(
     """
     shape = tuple(n - 2 * HALO for n in values.shape[:2])
     grid = gbd.grid(shape, "IJ", blocks=blocks, halo=HALO, comm=comm, timeout=60)
-    now = [f for _, f in grid.each(grid.empty("IJK", sizes={"K": values.shape[2]}, backend=backend))]
+    now = [
+        f for _, f in grid.each(grid.empty("IJK", sizes={"K": values.shape[2]}, backend=backend))
+    ]
     for block, f in zip(grid.blocks, now, strict=True):
         (i, j), (end, top) = block.start, block.stop
         f[...] = np.nan  # whatever is not exchanged shows
@@ -58,7 +68,9 @@ def run(
     return grid, now, plan, perf_counter() - begin
 
 
-def rim(local: NDArray[np.float64], values: NDArray[np.float64], block: Any, shape: tuple[int, ...]) -> None:
+def rim(
+    local: NDArray[np.float64], values: NDArray[np.float64], block: Any, shape: tuple[int, ...]
+) -> None:
     """The closed boundary beside a block: points that no exchange fills."""
     if block.start[0] == 0:
         local[:HALO] = values[:HALO]
@@ -84,7 +96,9 @@ def main(folder: Path, backend: str, steps: int) -> None:
 
     comm = MPI.COMM_WORLD
     values = np.load(folder / "before.npy")
-    grid, fields, plan, seconds = run(values, steps, stencils.compiled(backend), backend, None, comm)
+    grid, fields, plan, seconds = run(
+        values, steps, stencils.compiled(backend), backend, None, comm
+    )
     for block, f in zip(grid.blocks, fields, strict=True):
         np.save(folder / f"block{block.number}.npy", f.domain.numpy())
     comm.Barrier()
@@ -92,7 +106,13 @@ def main(folder: Path, backend: str, steps: int) -> None:
         library = " ".join(MPI.Get_library_version().split(",")[0].strip("\0").split())
         (folder / "run.json").write_text(
             json.dumps(
-                {"library": library, "ranks": comm.size, "seconds": seconds, "messages": plan.messages, "nbytes": plan.nbytes}
+                {
+                    "library": library,
+                    "ranks": comm.size,
+                    "seconds": seconds,
+                    "messages": plan.messages,
+                    "nbytes": plan.nbytes,
+                }
             )
         )
 

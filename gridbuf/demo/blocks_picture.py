@@ -1,4 +1,6 @@
-"""The picture of the demo's last part: the field with the blocks that the processes had, and the points that they exchange."""
+"""The picture of the demo's last part: the field with the blocks that the processes had, and the
+points that they exchange.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,18 @@ def draw(path: Path, weather: Any, result: NDArray[np.float64], grid: Any, how: 
     low, high = np.percentile(level, (0.5, 99.5))
     # Cell i of the domain reaches from i to i + 1; the rim lies around it.
     edges = [np.arange(-HALO, n - HALO + 1) for n in result.shape[:2]]
-    image = axes.pcolormesh(edges[0], edges[1], level, cmap="inferno", vmin=low, vmax=high, rasterized=True)
+    image = axes.pcolormesh(
+        edges[0], edges[1], level, cmap="inferno", vmin=low, vmax=high, rasterized=True
+    )
     for block in grid.all_blocks():
         (i, j), (end, top) = block.start, block.stop
-        axes.add_patch(Rectangle((i, j), end - i, top - j, fill=False, edgecolor="white", linewidth=2.4))
+        axes.add_patch(
+            Rectangle((i, j), end - i, top - j, fill=False, edgecolor="white", linewidth=2.4)
+        )
         around = (i - HALO, j - HALO), end - i + 2 * HALO, top - j + 2 * HALO
-        axes.add_patch(Rectangle(*around, fill=False, edgecolor="white", linewidth=1.0, linestyle=(0, (4, 3))))
+        axes.add_patch(
+            Rectangle(*around, fill=False, edgecolor="white", linewidth=1.0, linestyle=(0, (4, 3)))
+        )
         axes.text(
             (i + end) / 2,
             (j + top) / 2,

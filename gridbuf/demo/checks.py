@@ -24,13 +24,20 @@ MOST_RANKS = 64  # of a field of 98 x 98 points
 def check(arguments: argparse.Namespace) -> None:
     """Packages, compiler and numbers, before anything slow is imported."""
     if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
-        raise UsageError(f"not installed: {', '.join(missing)}; get what the demo needs with: pip install 'gridbuf[demo]'")
+        raise UsageError(
+            f"not installed: {', '.join(missing)}; get what the demo needs with: pip install"
+            " 'gridbuf[demo]'"
+        )
     if cxx_compiler() is None:
         raise UsageError(
-            f"no C++ compiler: '{cxx_command()}' is not on PATH, and gt4py cannot even be imported without; install one (g++)"
+            f"no C++ compiler: '{cxx_command()}' is not on PATH, and gt4py cannot even be imported"
+            " without; install one (g++)"
         )
     if min(arguments.size[:2]) < 3 or arguments.size[2] < 1:
-        raise UsageError(f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at least 3 3 1")
+        raise UsageError(
+            f"--size: {' '.join(map(str, arguments.size))} leaves no domain inside a halo of 1; at"
+            " least 3 3 1"
+        )
     if arguments.steps < 1:
         raise UsageError(f"--steps: {arguments.steps} is not a positive number")
     if not 0 <= arguments.ranks <= MOST_RANKS:
@@ -38,7 +45,9 @@ def check(arguments: argparse.Namespace) -> None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Everything gt4py and DaCe write goes beneath the output folder; they read this when imported."""
+    """Everything gt4py and DaCe write goes beneath the output folder; they read this when
+    imported.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -53,8 +62,12 @@ def chosen(wanted: Sequence[str] | None, stencils: Any) -> list[str]:
     for name in wanted or ():
         if name in stencils.PURE_PYTHON:
             raise UsageError(
-                f"--backend: {name} is a pure Python loop, which is checked on a small grid and never timed; choose from {', '.join(known)}"
+                f"--backend: {name} is a pure Python loop, which is checked on a small grid and"
+                f" never timed; choose from {', '.join(known)}"
             )
         if name not in known:
-            raise UsageError(f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has {', '.join(known)}")
+            raise UsageError(
+                f"--backend: {name!r} is not a CPU backend of the installed gt4py, which has"
+                f" {', '.join(known)}"
+            )
     return list(dict.fromkeys(wanted or known))

@@ -1,4 +1,6 @@
-"""Compiling the stencil for each backend; what a compiler says goes to a file, not over the terminal."""
+"""Compiling the stencil for each backend; what a compiler says goes to a file, not over the
+terminal.
+"""
 
 import os
 import sys
@@ -33,7 +35,9 @@ def compile_all(
                 stencils[backend] = compiled(backend)
         except (Exception, SystemExit) as error:  # distutils exits, CMake and gt4py raise their own
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1]
-            failures[backend] = f"gt4py could not compile the stencil, see {log}: {_shortened(reason)}"
+            failures[backend] = (
+                f"gt4py could not compile the stencil, see {log}: {_shortened(reason)}"
+            )
         progress.advance(task)
     return stencils, failures
 

@@ -32,12 +32,17 @@ class Weather:
 
 
 def load() -> Weather:
-    """`air_potential_temperature` from the Met Office's hybrid_height.nc, which the package iris-sample-data ships."""
+    """`air_potential_temperature` from the Met Office's hybrid_height.nc, which the package
+    iris-sample-data ships.
+    """
     import iris_sample_data
     import netCDF4
 
     with netCDF4.Dataset(Path(iris_sample_data.path) / "hybrid_height.nc") as file:
-        variables = {name: np.asarray(file[name][:]) for name in ("level_height", "grid_latitude", "grid_longitude")}
+        variables = {
+            name: np.asarray(file[name][:])
+            for name in ("level_height", "grid_latitude", "grid_longitude")
+        }
         field = file["air_potential_temperature"]
         return Weather(
             np.asarray(field[:]),

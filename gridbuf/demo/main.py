@@ -1,6 +1,7 @@
 """The demo from the command line: load, diffuse, check, compare, draw."""
 
 import argparse
+import functools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,7 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not console.is_terminal:
         console = Console(width=130)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # gt4py warns of every array whose layout is not the backend's
+        warnings.simplefilter(
+            "ignore"
+        )  # gt4py warns of every array whose layout is not the backend's
         weather = data.load()
         with _progress(console) as progress:
             log = arguments.output / "compile.log"
@@ -51,7 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
         if not arguments.backend:
             error = max(error, _slow_backends(console, weather, stencils))
         path = arguments.output / "gridbuf-demo.png"
-        draw(path, weather, before, after, scores, arguments.size, steps=arguments.steps, backend=main)
+        draw(
+            path,
+            weather,
+            before,
+            after,
+            scores,
+            arguments.size,
+            steps=arguments.steps,
+            backend=main,
+        )
         console.print(f"[bold]Picture:[/] {path}", highlight=False, soft_wrap=True)
         if arguments.ranks:
             same = _processes(console, weather, main, compiled[main], before, after, arguments)
@@ -60,16 +72,31 @@ def run(arguments: argparse.Namespace) -> int:
     if worst == float("inf"):
         return 1  # it was said where
     if not worst <= TOLERANCE:
-        console.print(f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]")
+        console.print(
+            f"[red]a result differs from NumPy's by {worst:.2e} K, which is more than rounding[/]"
+        )
         return 1
     return 1 if failures else 0
 
 
 @contextmanager
 def _progress(console: "Console") -> Iterator["Progress"]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console, transient=True) as progress:
         yield progress
 
@@ -77,7 +104,9 @@ def _progress(console: "Console") -> Iterator["Progress"]:
 def _real_field(
     console: "Console", weather: Any, backend: str, stencil: Callable[..., None], steps: int
 ) -> tuple[Any, Any, float]:
-    """The Met Office field itself: into a backend's layout, diffused, checked, and never copied on the way."""
+    """The Met Office field itself: into a backend's layout, diffused, checked, and never copied on
+    the way.
+    """
     from gridbuf import explain
     from gridbuf.demo import reference
     from gridbuf.demo.identity import pointers
@@ -86,14 +115,16 @@ def _real_field(
     halo = (0, HALO, HALO)
     field = gb.Field.from_array(weather.values, "float64", dims="KJI", halo=halo, backend=backend)
     console.print(
-        f"\n[bold]{weather.name}[/] in {weather.units}: {weather.values.dtype} {weather.values.shape} from hybrid_height.nc, as a Field for {backend}",
+        f"\n[bold]{weather.name}[/] in {weather.units}: {weather.values.dtype}"
+        f" {weather.values.shape} from hybrid_height.nc, as a Field for {backend}",
         highlight=False,
     )
     console.print(explain.text(field.plan, halo=halo), highlight=False)
     addresses = pointers(field)
     same = len(set(addresses.values())) == 1
     console.print(
-        f"\n[bold]One memory, seen {len(addresses)} ways:[/] {'all pointers are equal' if same else '[red]pointers differ[/]'}"
+        f"\n[bold]One memory, seen {len(addresses)} ways:[/]"
+        f" {'all pointers are equal' if same else '[red]pointers differ[/]'}"
     )
     for way, address in addresses.items():
         console.print(f"  {address:#x}  {way}", highlight=False)
@@ -109,16 +140,20 @@ def _real_field(
     result = gb.as_numpy(now, "IJK")
     error = reference.max_error(result, reference.diffuse(before, steps, COEFFICIENT))
     console.print(
-        f"\n[bold]{steps} steps of stencil(now, after, {COEFFICIENT})[/] in {1e3 * seconds:.0f} ms: "
-        f"__gt_dims__ = {now.__gt_dims__} and __gt_origin__ = {now.__gt_origin__} say the rest; "
-        f"largest difference from NumPy {error:.1e} {weather.units}\n",
+        f"\n[bold]{steps} steps of stencil(now, after, {COEFFICIENT})[/] in {1e3 * seconds:.0f} ms:"
+        f" __gt_dims__ = {now.__gt_dims__} and __gt_origin__ = {now.__gt_origin__} say the rest;"
+        f" largest difference from NumPy {error:.1e} {weather.units}\n",
         highlight=False,
     )
     return before, result, error if same else float("inf")
 
 
 def _larger_grid(
-    console: "Console", weather: Any, compiled: dict[str, Callable[..., None]], shape: tuple[int, ...], steps: int
+    console: "Console",
+    weather: Any,
+    compiled: dict[str, Callable[..., None]],
+    shape: tuple[int, ...],
+    steps: int,
 ) -> list["Score"]:
     from gridbuf.demo import data, measure, reference
     from gridbuf.demo.stencils import COEFFICIENT
@@ -128,15 +163,25 @@ def _larger_grid(
     scores = []
     with _progress(console) as progress:
         task = progress.add_task("NumPy reference", total=steps)
-        expected = reference.diffuse(values, steps, COEFFICIENT, advance=lambda: progress.advance(task))
+        expected = reference.diffuse(
+            values, steps, COEFFICIENT, advance=lambda: progress.advance(task)
+        )
         for backend, stencil in compiled.items():
             entered = measure.contenders(values, backend)
-            task = progress.add_task(f"{backend} on {len(entered)} kinds of arrays", total=len(entered) * steps)
-            measure.race(stencil, entered, steps, advance=lambda n, task=task: progress.advance(task, n))  # type: ignore[misc]
-            scores += measure.score(backend, entered, lambda result: reference.max_error(result, expected))
+            task = progress.add_task(
+                f"{backend} on {len(entered)} kinds of arrays", total=len(entered) * steps
+            )
+            advance = functools.partial(progress.advance, task)
+            measure.race(stencil, entered, steps, advance=advance)
+            scores += measure.score(
+                backend, entered, lambda result: reference.max_error(result, expected)
+            )
     console.print(table(scores, shape, steps))
     if names := disturbed(scores):
-        console.print(f"[yellow]Something else was running during {', '.join(names)}[/]: on an idle machine the times are lower")
+        console.print(
+            f"[yellow]Something else was running during {', '.join(names)}[/]: on an idle machine"
+            " the times are lower"
+        )
     return scores
 
 
@@ -155,10 +200,17 @@ def _processes(
     outcome = processes.run(before, arguments.steps, stencil, backend, arguments.ranks)
     same = bool(outcome.result.tobytes() == after.tobytes())
     if outcome.why_not:
-        console.print(f"\n[yellow]One process only:[/] {outcome.why_not}", highlight=False, soft_wrap=True)
+        console.print(
+            f"\n[yellow]One process only:[/] {outcome.why_not}", highlight=False, soft_wrap=True
+        )
     console.print(
-        f"\n[bold]The same {arguments.steps} steps on {outcome.how}[/] in {1e3 * outcome.seconds:.0f} ms, with {outcome.messages}: "
-        + ("every bit is what one process made" if same else "[red]bits differ from those of one process[/]"),
+        f"\n[bold]The same {arguments.steps} steps on {outcome.how}[/] in"
+        f" {1e3 * outcome.seconds:.0f} ms, with {outcome.messages}: "
+        + (
+            "every bit is what one process made"
+            if same
+            else "[red]bits differ from those of one process[/]"
+        ),
         highlight=False,
     )
     for line in processes.text(outcome):
@@ -170,21 +222,28 @@ def _processes(
 
 
 def _slow_backends(console: "Console", weather: Any, stencils: Any) -> float:
-    """The backends that loop in Python: a few steps on a corner of the field, checked and not timed."""
+    """The backends that loop in Python: a few steps on a corner of the field, checked and not
+    timed.
+    """
     from gridbuf.demo import data, reference
 
     shape, steps, worst = (12, 12, 4), 3, 0.0
     for backend in (name for name in stencils.cpu_backends() if name in stencils.PURE_PYTHON):
         values, stencil = data.tile(weather.values, shape), stencils.compiled(backend)
-        now = gb.Field.from_array(values, "float64", dims="IJK", halo=(stencils.HALO, stencils.HALO, 0), backend=backend)
+        now = gb.Field.from_array(
+            values, "float64", dims="IJK", halo=(stencils.HALO, stencils.HALO, 0), backend=backend
+        )
         after = now.copy()
         for _ in range(steps):
             stencil(now, after, stencils.COEFFICIENT)
             now, after = after, now
-        error = reference.max_error(now.numpy(), reference.diffuse(values, steps, stencils.COEFFICIENT))
+        error = reference.max_error(
+            now.numpy(), reference.diffuse(values, steps, stencils.COEFFICIENT)
+        )
         worst = max(worst, error)
         console.print(
-            f"{backend} loops in Python and is not timed: {steps} steps on {shape} points, max error {error:.1e} {weather.units}",
+            f"{backend} loops in Python and is not timed: {steps} steps on {shape} points, max"
+            f" error {error:.1e} {weather.units}",
             highlight=False,
         )
     return worst

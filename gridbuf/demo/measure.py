@@ -37,7 +37,9 @@ class Contender:
             self.now, self.after = self.after, self.now
 
     def warm_up(self, stencil: Callable[..., None]) -> None:
-        """Touch every page and load all code without changing a value: a step with coefficient zero is a copy."""
+        """Touch every page and load all code without changing a value: a step with coefficient zero
+        is a copy.
+        """
         for _ in range(2):
             stencil(self.now, self.after, 0.0, **self.keywords)
             stencil(self.after, self.now, 0.0, **self.keywords)
@@ -78,7 +80,10 @@ def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
 
     origin = (HALO, HALO, 0)
     ours = gb.Field.from_array(values, np.float64, dims="IJK", halo=origin, backend=backend)
-    theirs = [storage.from_array(values, dtype=values.dtype, backend=backend, aligned_index=origin) for _ in range(2)]
+    theirs = [
+        storage.from_array(values, dtype=values.dtype, backend=backend, aligned_index=origin)
+        for _ in range(2)
+    ]
     told = {"origin": origin}
     return [
         Contender(GRIDBUF, ours, ours.copy()),
@@ -87,7 +92,13 @@ def contenders(values: NDArray[np.float64], backend: str) -> list[Contender]:
     ]
 
 
-def race(stencil: Callable[..., None], entered: Sequence[Contender], steps: int, *, advance: Callable[[int], Any]) -> None:
+def race(
+    stencil: Callable[..., None],
+    entered: Sequence[Contender],
+    steps: int,
+    *,
+    advance: Callable[[int], Any],
+) -> None:
     """Let each contender take `steps` steps, in rounds, and not always in the same order."""
     for contender in entered:
         contender.warm_up(stencil)
@@ -103,7 +114,9 @@ def race(stencil: Callable[..., None], entered: Sequence[Contender], steps: int,
         done = target
 
 
-def score(backend: str, entered: Sequence[Contender], error_of: Callable[[NDArray[Any]], float]) -> list[Score]:
+def score(
+    backend: str, entered: Sequence[Contender], error_of: Callable[[NDArray[Any]], float]
+) -> list[Score]:
     """What a race says of each contender; `error_of` compares a result with the reference."""
     plain = next(c for c in entered if c.kind == PLAIN)
     scores = []

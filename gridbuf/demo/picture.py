@@ -20,7 +20,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 
 INK, FAINT = "#1f2937", "#6b7280"
-BAR_COLORS = {GRIDBUF: drawing.COLORS["domain"], GT4PY: drawing.COLORS["halo"], PLAIN: drawing.COLORS["padding"]}
+BAR_COLORS = {
+    GRIDBUF: drawing.COLORS["domain"],
+    GT4PY: drawing.COLORS["halo"],
+    PLAIN: drawing.COLORS["padding"],
+}
 STYLE: Any = {
     "font.size": 10,
     "text.color": INK,
@@ -32,7 +36,15 @@ STYLE: Any = {
 
 
 def draw(
-    path: Path, weather: Any, before: Any, after: Any, scores: Sequence[Score], shape: Sequence[int], *, steps: int, backend: str
+    path: Path,
+    weather: Any,
+    before: Any,
+    after: Any,
+    scores: Sequence[Score],
+    shape: Sequence[int],
+    *,
+    steps: int,
+    backend: str,
 ) -> None:
     """Write the picture.
 
@@ -52,7 +64,14 @@ def draw(
     with plt.rc_context(STYLE):
         figure = plt.figure(figsize=(15, 11.4), dpi=120, facecolor="white")
         rows = figure.add_gridspec(
-            3, 1, height_ratios=(4.6, 3.7, 1.0), hspace=0.3, left=0.055, right=0.975, top=0.885, bottom=0.06
+            3,
+            1,
+            height_ratios=(4.6, 3.7, 1.0),
+            hspace=0.3,
+            left=0.055,
+            right=0.975,
+            top=0.885,
+            bottom=0.06,
         )
         _maps(figure, rows[0], weather, before, after, steps)
         middle = rows[1].subgridspec(1, 3, width_ratios=(1, 1, 1.25), wspace=0.28)
@@ -62,8 +81,17 @@ def draw(
         _box(figure.add_subplot(middle[1]), ours.plan, f"gridbuf, for {ours.backend}")
         _bars(figure.add_subplot(middle[2]), scores, shape)
         _strip(figure.add_subplot(rows[2]), ours.plan)
-        figure.text(0.055, 0.957, "gridbuf: the right memory layout for a stencil program", fontsize=19, weight="bold")
-        what = "One gt4py stencil, the same values, the same results. Only the order of the numbers in memory differs."
+        figure.text(
+            0.055,
+            0.957,
+            "gridbuf: the right memory layout for a stencil program",
+            fontsize=19,
+            weight="bold",
+        )
+        what = (
+            "One gt4py stencil, the same values, the same results. Only the order of the numbers in"
+            " memory differs."
+        )
         figure.text(0.055, 0.932, what, fontsize=11.5, color=FAINT)
         figure.savefig(path)
         plt.close(figure)
@@ -80,7 +108,13 @@ def _maps(figure: Figure, cell: Any, weather: Any, before: Any, after: Any, step
     largest = float(np.abs(change).max())
     height, unit = weather.heights[level], weather.units
     panels = (
-        (first, f"{weather.name.replace('_', ' ').capitalize()}, {height:.0f} m up", "inferno", low, high),
+        (
+            first,
+            f"{weather.name.replace('_', ' ').capitalize()}, {height:.0f} m up",
+            "inferno",
+            low,
+            high,
+        ),
         (last, f"After {steps} steps of diffusion, the rim held", "inferno", low, high),
         (change, "What diffusion took and gave", "RdBu_r", -largest, largest),
     )
@@ -119,23 +153,49 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
     assert drawn is not None  # these plans have three indices
     for patch in drawn.patches:
         axes.add_patch(
-            Polygon(patch.corners, facecolor=drawing.COLORS["domain"], alpha=0.18 + 0.72 * (1 - patch.position), linewidth=0)
+            Polygon(
+                patch.corners,
+                facecolor=drawing.COLORS["domain"],
+                alpha=0.18 + 0.72 * (1 - patch.position),
+                linewidth=0,
+            )
         )
         axes.add_patch(Polygon(patch.corners, fill=False, edgecolor=INK, alpha=0.35, linewidth=0.7))
     for outline in drawn.outlines:
-        axes.add_patch(Polygon(outline, fill=False, edgecolor=drawing.COLORS["halo"], linewidth=1.6, linestyle=(0, (4, 3))))
+        axes.add_patch(
+            Polygon(
+                outline,
+                fill=False,
+                edgecolor=drawing.COLORS["halo"],
+                linewidth=1.6,
+                linestyle=(0, (4, 3)),
+            )
+        )
     for axis, (x0, y0), (x1, y1) in drawn.arrows:
         fast = axis == drawn.fastest
         axes.annotate(
             "",
             (x1, y1),
             (x0, y0),
-            arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.4 if fast else 1, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": INK,
+                "lw": 2.4 if fast else 1,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
         )
         words = f"{plan.dims[axis]}: {plan.strides[axis]:,} bytes apart"
         style: dict[str, Any] = {"weight": "bold" if fast else "normal", "fontsize": 9.5}
         if x0 == x1:
-            axes.text(x0 - 0.05, (y0 + y1) / 2, words.replace(": ", ":\n", 1), ha="right", va="center", **style)
+            axes.text(
+                x0 - 0.05,
+                (y0 + y1) / 2,
+                words.replace(": ", ":\n", 1),
+                ha="right",
+                va="center",
+                **style,
+            )
         elif y1 > y0:
             axes.text(
                 (x0 + x1) / 2 + 0.07,
@@ -146,8 +206,13 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
                 **style,
             )
         else:
-            axes.text((x0 + x1) / 2 - 0.2, (y0 + y1) / 2 - 0.09, words, ha="center", va="top", **style)
-    note = f"each bar: one row along {plan.dims[drawn.fastest]}\nstrong to faint: first to last in memory\ndashed: the domain inside the halo"
+            axes.text(
+                (x0 + x1) / 2 - 0.2, (y0 + y1) / 2 - 0.09, words, ha="center", va="top", **style
+            )
+    note = (
+        f"each bar: one row along {plan.dims[drawn.fastest]}\nstrong to faint: first to last in"
+        " memory\ndashed: the domain inside the halo"
+    )
     axes.text(-0.72, -0.52, note, ha="left", va="top", fontsize=8.5, color=FAINT, linespacing=1.4)
     axes.set_xlim(-0.72, 1.95)
     axes.set_ylim(-0.85, 1.45)
@@ -158,7 +223,8 @@ def _strip(axes: Axes, plan: Any) -> None:
     assert cells is not None
     name, step = plan.dims[cells.fastest], plan.strides[cells.fastest]
     axes.set_title(
-        f"The start and the end of a row along {name}, as gridbuf lays it out: the domain's first element sits on a {plan.byte_alignment}-byte boundary",
+        f"The start and the end of a row along {name}, as gridbuf lays it out: the domain's first"
+        f" element sits on a {plan.byte_alignment}-byte boundary",
         loc="left",
         fontsize=11,
         weight="bold",
@@ -166,14 +232,30 @@ def _strip(axes: Axes, plan: Any) -> None:
     axes.set_axis_off()
     lead = min(cells.lead_nbytes / step, 8.0)
     axes.add_patch(Rectangle((0, 0), lead, 1, fill=False, edgecolor=FAINT, linestyle=":"))
-    axes.text(lead / 2, 0.5, f"{cells.lead_nbytes} bytes", ha="center", va="center", fontsize=8.5, color=FAINT)
+    axes.text(
+        lead / 2,
+        0.5,
+        f"{cells.lead_nbytes} bytes",
+        ha="center",
+        va="center",
+        fontsize=8.5,
+        color=FAINT,
+    )
     boundaries, x = [(0.0, False)] if lead else [], lead
     for cell in cells.cells:
         if cell.index is None:
             axes.text(x + 0.5, 0.5, "...", ha="center", va="center")
         else:
             axes.add_patch(
-                Rectangle((x, 0), 1, 1, facecolor=drawing.COLORS[cell.kind], alpha=0.75, edgecolor="white", linewidth=1.2)
+                Rectangle(
+                    (x, 0),
+                    1,
+                    1,
+                    facecolor=drawing.COLORS[cell.kind],
+                    alpha=0.75,
+                    edgecolor="white",
+                    linewidth=1.2,
+                )
             )
             axes.text(
                 x + 0.5,
@@ -196,9 +278,28 @@ def _strip(axes: Axes, plan: Any) -> None:
             solid_capstyle="butt",
         )
     kinds = dict.fromkeys(cell.kind for cell in cells.cells if cell.index is not None)
-    legend: list[Artist] = [Rectangle((0, 0), 1, 1, facecolor=drawing.COLORS[kind], alpha=0.75, label=kind) for kind in kinds]
-    legend.append(Line2D([], [], color=drawing.COLORS["boundary"], linewidth=2, label=f"{plan.byte_alignment}-byte boundary"))
-    axes.legend(handles=legend, loc="upper left", bbox_to_anchor=(0, 0.02), ncols=5, frameon=False, fontsize=9, borderaxespad=0)
+    legend: list[Artist] = [
+        Rectangle((0, 0), 1, 1, facecolor=drawing.COLORS[kind], alpha=0.75, label=kind)
+        for kind in kinds
+    ]
+    legend.append(
+        Line2D(
+            [],
+            [],
+            color=drawing.COLORS["boundary"],
+            linewidth=2,
+            label=f"{plan.byte_alignment}-byte boundary",
+        )
+    )
+    axes.legend(
+        handles=legend,
+        loc="upper left",
+        bbox_to_anchor=(0, 0.02),
+        ncols=5,
+        frameon=False,
+        fontsize=9,
+        borderaxespad=0,
+    )
     axes.set_xlim(-0.2, x + 0.2)
     axes.set_ylim(-0.4, 1.4)
 
@@ -218,7 +319,11 @@ def _bars(axes: Axes, scores: Sequence[Score], shape: Sequence[int]) -> None:
             color=BAR_COLORS[score.kind],
             label=score.kind if score.backend == backends[0] else None,
         )
-        faster = f"   {score.speedup:.1f} x faster" if score.kind != PLAIN and score.speedup >= 1.1 else ""
+        faster = (
+            f"   {score.speedup:.1f} x faster"
+            if score.kind != PLAIN and score.speedup >= 1.1
+            else ""
+        )
         axes.text(
             score.ms_per_step,
             y,
@@ -231,6 +336,18 @@ def _bars(axes: Axes, scores: Sequence[Score], shape: Sequence[int]) -> None:
     axes.set_xlim(0, max(s.ms_per_step for s in scores) * 1.12)
     axes.set_yticks(range(len(backends)), backends, color=INK, fontsize=9.5)
     axes.invert_yaxis()
-    axes.set_title(f"Milliseconds per step, {' x '.join(map(str, shape))} float64", loc="left", fontsize=12, weight="bold")
+    axes.set_title(
+        f"Milliseconds per step, {' x '.join(map(str, shape))} float64",
+        loc="left",
+        fontsize=12,
+        weight="bold",
+    )
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.07), ncols=3, frameon=False, fontsize=9, columnspacing=1.2)
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(-0.02, -0.07),
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+        columnspacing=1.2,
+    )

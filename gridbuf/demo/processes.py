@@ -1,4 +1,5 @@
-"""The demo's last part: the same diffusion on several processes, bit for bit what one process makes.
+"""The demo's last part: the same diffusion on several processes, bit for bit what one process
+makes.
 
 Where there is no MPI, or it does not run, the blocks are those of one process, and that is said.
 """
@@ -33,7 +34,9 @@ class Outcome(NamedTuple):
     why_not: str  # no MPI; "" where there was
 
 
-def run(values: NDArray[np.float64], steps: int, stencil: Callable[..., None], backend: str, ranks: int) -> Outcome:
+def run(
+    values: NDArray[np.float64], steps: int, stencil: Callable[..., None], backend: str, ranks: int
+) -> Outcome:
     """Diffuse a field on so many processes; without MPI on as many blocks of this one."""
     shape = tuple(n - 2 * blocks.HALO for n in values.shape[:2])
     counts = cut(shape, ranks)
@@ -46,8 +49,18 @@ def run(values: NDArray[np.float64], steps: int, stencil: Callable[..., None], b
                 result = values.copy()
                 for block in grid.all_blocks():
                     blocks.put(result, block, np.load(Path(folder) / f"block{block.number}.npy"))
-                said = f"{found['messages']} messages with {found['nbytes']:,} bytes from rank 0 before each step"
-                return Outcome(grid, result, f"{ranks} processes by {found['library']}", found["seconds"], said, "")
+                said = (
+                    f"{found['messages']} messages with {found['nbytes']:,} bytes from rank 0"
+                    " before each step"
+                )
+                return Outcome(
+                    grid,
+                    result,
+                    f"{ranks} processes by {found['library']}",
+                    found["seconds"],
+                    said,
+                    "",
+                )
             why_not = found
     grid, fields, plan, seconds = blocks.run(values, steps, stencil, backend, counts)
     result = values.copy()
@@ -64,14 +77,24 @@ def cut(shape: tuple[int, ...], ranks: int) -> tuple[int, ...]:
     return best_cut(shape, ranks, ((blocks.HALO,) * 2,) * 2, (False, False))
 
 
-def _with_mpi(folder: Path, values: NDArray[np.float64], steps: int, backend: str, ranks: int) -> dict[str, Any] | str:
+def _with_mpi(
+    folder: Path, values: NDArray[np.float64], steps: int, backend: str, ranks: int
+) -> dict[str, Any] | str:
     """What rank 0 says of the run, or why there was none."""
     np.save(folder / "before.npy", values)
-    alone = environment(OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1")  # there are as many processes as cores, or more
+    alone = environment(
+        OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1"
+    )  # there are as many processes as cores, or more
     words = [sys.executable, "-m", "gridbuf.demo.blocks", str(folder), backend, str(steps)]
     try:
         done = subprocess.run(
-            [*command(ranks), *words], capture_output=True, text=True, errors="replace", env=alone, timeout=SECONDS, check=False
+            [*command(ranks), *words],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=alone,
+            timeout=SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"mpirun: timed out after {SECONDS} s"
@@ -79,7 +102,10 @@ def _with_mpi(folder: Path, values: NDArray[np.float64], steps: int, backend: st
         return f"mpirun: {str(error)[:160]}"
     if done.returncode or not (folder / "run.json").exists():
         said = [line.strip() for line in done.stderr.splitlines() if line.strip(" -\n")]
-        reason = next((line for line in reversed(said) if "Error" in line), said[0] if said else f"status {done.returncode}")
+        reason = next(
+            (line for line in reversed(said) if "Error" in line),
+            said[0] if said else f"status {done.returncode}",
+        )
         return f"mpirun: {reason[:160]}"
     found: dict[str, Any] = json.loads((folder / "run.json").read_text())
     return found

@@ -8,7 +8,11 @@ from numpy.typing import NDArray
 
 
 def diffuse(
-    values: NDArray[Any], steps: int, coefficient: float, *, advance: Callable[[], Any] = lambda: None
+    values: NDArray[Any],
+    steps: int,
+    coefficient: float,
+    *,
+    advance: Callable[[], Any] = lambda: None,
 ) -> NDArray[np.float64]:
     """`steps` steps of horizontal diffusion of an I, J, K field.
 

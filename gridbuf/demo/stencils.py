@@ -1,6 +1,8 @@
 # mypy: disable-error-code="valid-type, no-untyped-call, no-untyped-def, index"
 # (the annotations of a stencil are gtscript, not Python types)
-"""The stencil, and the backends of gt4py that can run it on this machine. Importing this imports gt4py."""
+"""The stencil, and the backends of gt4py that can run it on this machine. Importing this imports
+gt4py.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +28,9 @@ def diffusion(inp: Field[np.float64], out: Field[np.float64], coefficient: float
 def cpu_backends() -> list[str]:
     """What gt4py has registered for the CPU, NumPy first."""
     names = [name for name in REGISTRY.names if REGISTRY[name].storage_info["device"] == "cpu"]
-    return sorted(names, key=lambda name: (not name.startswith("numpy"), not name.startswith("gt:"), name))
+    return sorted(
+        names, key=lambda name: (not name.startswith("numpy"), not name.startswith("gt:"), name)
+    )
 
 
 def compiled(backend: str) -> Callable[..., None]:

@@ -11,7 +11,11 @@ from gridbuf.demo.measure import GRIDBUF, PLAIN, Score
 def table(scores: Sequence[Score], shape: Sequence[int], steps: int) -> Table:
     """One row per backend and kind of array."""
     size = " x ".join(str(n) for n in shape)
-    grid = Table(title=f"{steps} diffusion steps on {size} points (I, J, K), float64", title_style="bold", title_justify="left")
+    grid = Table(
+        title=f"{steps} diffusion steps on {size} points (I, J, K), float64",
+        title_style="bold",
+        title_justify="left",
+    )
     grid.add_column("backend", no_wrap=True)
     grid.add_column("array", no_wrap=True)
     grid.add_column("order in memory\nslow to fast", justify="center")
@@ -22,7 +26,11 @@ def table(scores: Sequence[Score], shape: Sequence[int], steps: int) -> Table:
     grid.add_column("max error\nin K", justify="right", no_wrap=True)
     for backend, rows in groupby(scores, key=lambda s: s.backend):
         for number, row in enumerate(rows):
-            grid.add_row(backend if number == 0 else "", *_cells(row), style="bold" if row.kind == GRIDBUF else None)
+            grid.add_row(
+                backend if number == 0 else "",
+                *_cells(row),
+                style="bold" if row.kind == GRIDBUF else None,
+            )
         grid.add_section()
     return grid
 
@@ -40,7 +48,13 @@ def memory_order(plan: object) -> str:
 
 def _cells(row: Score) -> list[str]:
     ratio = f"{row.speedup:.2f} x"
-    colored = f"[green]{ratio}[/]" if row.speedup > 1.1 else f"[red]{ratio}[/]" if row.speedup < 0.9 else ratio
+    colored = (
+        f"[green]{ratio}[/]"
+        if row.speedup > 1.1
+        else f"[red]{ratio}[/]"
+        if row.speedup < 0.9
+        else ratio
+    )
     return [
         row.kind,
         memory_order(row.plan),

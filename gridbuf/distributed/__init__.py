@@ -1,4 +1,5 @@
-"""Fields larger than one process: a grid cut into blocks, and what happens at the edges of the blocks.
+"""Fields larger than one process: a grid cut into blocks, and what happens at the edges of the
+blocks.
 
 Examples
 --------

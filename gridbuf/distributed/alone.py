@@ -22,7 +22,9 @@ class Topic(NamedTuple):
 class Agreed(NamedTuple):
     """The outcome of an agreement."""
 
-    topics: list[tuple[Any, Any]]  # of each its facts and the speaker's addition, where they were asked for; else (None, None)
+    topics: list[
+        tuple[Any, Any]
+    ]  # of each its facts and the speaker's addition, where they were asked for; else (None, None)
     known: list[int]  # how many ranks know each
     values: Integers
 
@@ -37,16 +39,29 @@ class Alone:
         pass
 
     def agree(
-        self, call: str, said: Said, topics: Sequence[Topic] = (), values: Integers | None = None, needed: bool = False
+        self,
+        call: str,
+        said: Said,
+        topics: Sequence[Topic] = (),
+        values: Integers | None = None,
+        needed: bool = False,
     ) -> Agreed:
         heard = [json.loads(json.dumps([topic.facts, topic.told])) for topic in topics]
         known = [int(topic.facts is not None) for topic in topics]
-        return Agreed([(facts, told) for facts, told in heard], known, np.zeros(0, np.uint64) if values is None else values)
+        return Agreed(
+            [(facts, told) for facts, told in heard],
+            known,
+            np.zeros(0, np.uint64) if values is None else values,
+        )
 
     def reduce(self, values: Any, operation: str) -> Any:
         return values
 
     def move(
-        self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], room: Any, arrived: Callable[[int, Any], None]
+        self,
+        outgoing: Mapping[int, Any],
+        incoming: Mapping[int, int],
+        room: Any,
+        arrived: Callable[[int, Any], None],
     ) -> None:
         return None

@@ -1,4 +1,6 @@
-"""The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with their value a ValueError."""
+"""The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with
+their value a ValueError.
+"""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -67,7 +69,10 @@ def read_halo(halo: Any, dims: Sequence[str]) -> Pairs:
     """One pair for each of dims, of an int or of an int or a pair for each."""
     if not hasattr(halo, "__iter__"):
         return (read_pair(halo, "halo"),) * len(dims)
-    return tuple(read_pair(each, "halo") for each in entries(halo, "halo", len(dims), f"dims {tuple(dims)} are"))
+    return tuple(
+        read_pair(each, "halo")
+        for each in entries(halo, "halo", len(dims), f"dims {tuple(dims)} are")
+    )
 
 
 def read_faces(faces: Any, dims: Sequence[str], grid: Sequence[str]) -> tuple[str, ...]:
@@ -76,7 +81,9 @@ def read_faces(faces: Any, dims: Sequence[str], grid: Sequence[str]) -> tuple[st
         if name not in dims:
             raise ValueError(f"faces: {name!r} is not among the field's dims {tuple(dims)}")
         if name not in grid:
-            raise ValueError(f"faces: {name!r} is not among the dims that the grid cuts, {tuple(grid)}")
+            raise ValueError(
+                f"faces: {name!r} is not among the dims that the grid cuts, {tuple(grid)}"
+            )
     return names
 
 
@@ -87,7 +94,10 @@ def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str
     given = {name_of(key): integer(n, f"sizes[{name_of(key)!r}]", 0) for key, n in sizes.items()}
     for name in dims:
         if name not in grid and name not in given:
-            raise ValueError(f"sizes: {name!r} is missing; the grid cuts {tuple(grid)}, so write sizes={{{name!r}: n}}")
+            raise ValueError(
+                f"sizes: {name!r} is missing; the grid cuts {tuple(grid)}, so write"
+                f" sizes={{{name!r}: n}}"
+            )
     return given
 
 

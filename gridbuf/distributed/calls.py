@@ -9,7 +9,8 @@ MEETING = 512  # words of the reduction in which all ranks meet before they do a
 class OneCall:
     """The call of all ranks that is under way on a grid, of which there is one at a time.
 
-    A second one, made by another thread or by a callback of the first, would take the messages of the first.
+    A second one, made by another thread or by a callback of the first, would take the messages of
+    the first.
     """
 
     def __init__(self) -> None:
@@ -20,8 +21,9 @@ class OneCall:
         """Enter a call; RuntimeError where another one has not ended."""
         if self._name is not None:
             raise RuntimeError(
-                f"{name}: {self._name} of the same grid is under way on this rank, in a callback (progress=) or another thread; "
-                "calls of all ranks are made one after the other, and threads that call at once have a grid each"
+                f"{name}: {self._name} of the same grid is under way on this rank, in a callback"
+                " (progress=) or another thread; calls of all ranks are made one after the other,"
+                " and threads that call at once have a grid each"
             )
         self._name = name
         try:

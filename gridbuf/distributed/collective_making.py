@@ -12,7 +12,9 @@ MAKING = "a grid"
 
 
 def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
-    """Let a function that makes grids compare them where there is a communicator; an error of one rank reaches the others."""
+    """Let a function that makes grids compare them where there is a communicator; an error of one
+    rank reaches the others.
+    """
 
     @wraps(make)
     def made(*args: P.args, **keywords: P.kwargs) -> Grid:

@@ -43,7 +43,8 @@ class Constructors:
         sizes : dict, optional
             How many points they have along the indices that the grid does not cut, without halo.
         halo : int or sequence, optional
-            An int for the grid's dims, or an int or a (low, high) pair for each of dims. None: the grid's.
+            An int for the grid's dims, or an int or a (low, high) pair for each of dims. None: the
+            grid's.
         faces : str or sequence, optional
             Along which of the grid's dims the points lie on faces: one more than there are cells.
         **keywords
@@ -135,7 +136,9 @@ class Constructors:
         >>> float(gbd.grid((8, 6)).full(2.5)[0, 0])
         2.5
         """
-        return self._make(_core.Field.full, (fill_value,), dims, dtype, sizes, halo, faces, keywords)
+        return self._make(
+            _core.Field.full, (fill_value,), dims, dtype, sizes, halo, faces, keywords
+        )
 
     def _make(
         self,
@@ -153,7 +156,9 @@ class Constructors:
         given = read.read_sizes(sizes, names, self.dims)
         if halo is None or not hasattr(halo, "__iter__"):
             own = self.halo if halo is None else read.read_halo(halo, self.dims)
-            pairs = tuple(own[self.dims.index(name)] if name in self.dims else (0, 0) for name in names)
+            pairs = tuple(
+                own[self.dims.index(name)] if name in self.dims else (0, 0) for name in names
+            )
         else:
             pairs = read.read_halo(halo, names)
         fields = []
@@ -163,5 +168,7 @@ class Constructors:
                 axis = self.dims.index(name) if name in self.dims else None
                 n = given[name] if axis is None else block.shape[axis] + (name in staggered)
                 shape.append(n + low + high)
-            fields.append(make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords))
+            fields.append(
+                make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords)
+            )
         return fields[0] if len(self.blocks) == 1 else fields

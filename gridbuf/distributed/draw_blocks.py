@@ -1,12 +1,25 @@
-"""The blocks of a grid as a picture of characters: the first dim to the right, the second upwards, in each block its rank."""
+"""The blocks of a grid as a picture of characters: the first dim to the right, the second upwards,
+in each block its rank.
+"""
 
 from collections.abc import Iterable, Sequence
 
 from gridbuf.distributed.geometry.blocks import Block
 
-WIDE, ROWS, FEW = 100, 16, 5  # characters across; rows of blocks up to which all are drawn, and so many of more
+WIDE, ROWS, FEW = (
+    100,
+    16,
+    5,
+)  # characters across; rows of blocks up to which all are drawn, and so many of more
 GAP = "..."
-CUBE = ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2))  # six tiles as stairs: neighbours here meet with their axes agreeing
+CUBE = (
+    (0, 0),
+    (1, 0),
+    (1, 1),
+    (2, 1),
+    (2, 2),
+    (3, 2),
+)  # six tiles as stairs: neighbours here meet with their axes agreeing
 
 
 def picture(blocks: Iterable[Block], dims: Sequence[str], tiles: int = 1) -> str:
@@ -44,9 +57,15 @@ def picture(blocks: Iterable[Block], dims: Sequence[str], tiles: int = 1) -> str
     for y in range(up - 1, -1, -1):
         its = {stairs[tile][0]: tile for tile in cells if stairs[tile][1] == y}
         if tiles > 1:
-            lines.append("  ".join(f"tile {its[x]}".ljust(wide) if x in its else " " * wide for x in range(across)))
+            lines.append(
+                "  ".join(
+                    f"tile {its[x]}".ljust(wide) if x in its else " " * wide for x in range(across)
+                )
+            )
         for row in range(high):
-            lines.append("  ".join(cells[its[x]][row] if x in its else " " * wide for x in range(across)))
+            lines.append(
+                "  ".join(cells[its[x]][row] if x in its else " " * wide for x in range(across))
+            )
     return "\n".join([*(line.rstrip() for line in lines), *_sizes(parts[0], dims, columns, rows)])
 
 
@@ -61,7 +80,12 @@ def shown(count: int, most: int) -> list[int | None]:
     return [*range(most - 2), None, count - 1]
 
 
-def _tile(part: dict[tuple[int, int], Block], columns: Sequence[int | None], rows: Sequence[int | None], label: int) -> list[str]:
+def _tile(
+    part: dict[tuple[int, int], Block],
+    columns: Sequence[int | None],
+    rows: Sequence[int | None],
+    label: int,
+) -> list[str]:
     rule = "+" + "+".join("-" * (label + 2) for _ in columns) + "+"
     lines = [rule]
     for j in reversed(rows):
@@ -74,7 +98,10 @@ def _tile(part: dict[tuple[int, int], Block], columns: Sequence[int | None], row
 
 
 def _sizes(
-    part: dict[tuple[int, int], Block], dims: Sequence[str], columns: Sequence[int | None], rows: Sequence[int | None]
+    part: dict[tuple[int, int], Block],
+    dims: Sequence[str],
+    columns: Sequence[int | None],
+    rows: Sequence[int | None],
 ) -> list[str]:
     """How many points the blocks drawn have, from the left and from below."""
     lines = []

@@ -1,4 +1,6 @@
-"""A grid as a picture: its tiles beside one another, blocks in the colours of their ranks, halos of this rank's blocks as dashes."""
+"""A grid as a picture: its tiles beside one another, blocks in the colours of their ranks, halos of
+this rank's blocks as dashes.
+"""
 
 from collections.abc import Iterator
 from html import escape
@@ -44,27 +46,43 @@ def head(grid: Any) -> str:
     tiles = f"{len(grid.tiles)} tiles of " if len(grid.tiles) > 1 else ""
     halo = " ".join(str(low) if low == high else f"{low}/{high}" for low, high in grid.halo)
     ranks = f"{grid.size} rank{'s' if grid.size > 1 else ''}"
-    return f"{''.join(grid.dims)}: {tiles}{shape} in {blocks} blocks on {ranks}, halo {halo}; this is rank {grid.rank}"
+    return (
+        f"{''.join(grid.dims)}: {tiles}{shape} in {blocks} blocks on {ranks}, halo {halo}; this is"
+        f" rank {grid.rank}"
+    )
 
 
 def text(grid: Any) -> str:
-    """A line for each row of blocks along the first dim: the rank of each, this one's in brackets, a dot for land."""
+    """A line for each row of blocks along the first dim: the rank of each, this one's in brackets,
+    a dot for land.
+    """
     lines, row = [head(grid)], None
     for block in grid.all_blocks():
         if (block.tile, block.index[:-1]) != row:
             row = block.tile, block.index[:-1]
             where = " ".join(
-                f"{d} {start}:{stop}" for d, start, stop in zip(grid.dims, block.start[:-1], block.stop[:-1], strict=False)
+                f"{d} {start}:{stop}"
+                for d, start, stop in zip(
+                    grid.dims, block.start[:-1], block.stop[:-1], strict=False
+                )
             )
             tile = f"tile {block.tile} " if len(grid.tiles) > 1 else ""
             lines.append(f"  {tile}{where:<8}")
-        cell = "." if block.rank is None else f"[{block.rank}]" if block.rank == grid.rank else str(block.rank)
+        cell = (
+            "."
+            if block.rank is None
+            else f"[{block.rank}]"
+            if block.rank == grid.rank
+            else str(block.rank)
+        )
         lines[-1] += f" {cell:^4}"
     return "\n".join(line.rstrip() for line in lines)
 
 
 def color(rank: int) -> str:
-    return f"hsl({rank * 137.508 % 360:.0f} 55% 60%)"  # neighbours in number are far apart in colour
+    return (  # neighbours in number are far apart in colour
+        f"hsl({rank * 137.508 % 360:.0f} 55% 60%)"
+    )
 
 
 def svg(grid: Any) -> str:
@@ -83,11 +101,21 @@ def svg(grid: Any) -> str:
         fill = "none" if block.rank is None else color(block.rank)
         parts.append(
             _rectangle(
-                lefts[block.tile] + i, end, stop - i, end - k, scale, height - gap * scale, f'fill="{fill}" stroke="currentColor"'
+                lefts[block.tile] + i,
+                end,
+                stop - i,
+                end - k,
+                scale,
+                height - gap * scale,
+                f'fill="{fill}" stroke="currentColor"',
             )
         )
-        x, y = (lefts[block.tile] + (i + stop) / 2) * scale, height - gap * scale - (k + end) / 2 * scale + 4
-        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{"land" if block.rank is None else block.rank}</text>')
+        x = (lefts[block.tile] + (i + stop) / 2) * scale
+        y = height - gap * scale - (k + end) / 2 * scale + 4
+        parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}"'
+            f' text-anchor="middle">{"land" if block.rank is None else block.rank}</text>'
+        )
     for block in grid.blocks:
         (low, high), (below, above) = (*grid.halo, (0, 0))[:2]
         (i, k), (stop, end) = (*block.start, 0)[:2], (*block.stop, 1)[:2]
@@ -104,8 +132,9 @@ def svg(grid: Any) -> str:
             )
         )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:.0f} {height:.0f}" style="width:100%;max-width:{WIDE:.0f}px;height:auto" '
-        f'font-family="system-ui,sans-serif" font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:.0f} {height:.0f}"'
+        f' style="width:100%;max-width:{WIDE:.0f}px;height:auto" font-family="system-ui,sans-serif"'
+        f' font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
     )
 
 
@@ -139,5 +168,10 @@ def paper(topology: Topology, decomposition: Decomposition, halo: Any) -> str:
     return svg(OnPaper(topology.tiles, topology.names, halo, decomposition))
 
 
-def _rectangle(x: float, top: float, width: float, height: float, scale: float, base: float, style: str) -> str:
-    return f'<rect x="{x * scale:.1f}" y="{base - top * scale:.1f}" width="{width * scale:.1f}" height="{height * scale:.1f}" {style}/>'
+def _rectangle(
+    x: float, top: float, width: float, height: float, scale: float, base: float, style: str
+) -> str:
+    return (
+        f'<rect x="{x * scale:.1f}" y="{base - top * scale:.1f}" width="{width * scale:.1f}"'
+        f' height="{height * scale:.1f}" {style}/>'
+    )

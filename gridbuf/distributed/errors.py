@@ -2,8 +2,12 @@
 
 
 class RevokedError(RuntimeError):
-    """An error on some rank has revoked this rank's grids: the message quotes the rank and its error. Make the grid again to go on."""
+    """An error on some rank has revoked this rank's grids: the message quotes the rank and its
+    error. Make the grid again to go on.
+    """
 
 
 class DisagreementError(RevokedError):
-    """Ranks do not agree about an exchange or a call: the message names the ranks, the field and the difference."""
+    """Ranks do not agree about an exchange or a call: the message names the ranks, the field and
+    the difference.
+    """

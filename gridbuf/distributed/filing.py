@@ -26,43 +26,53 @@ class Filing(Reducing):
         progress: Callable[[float], Any] | None = None,
         **fields: Any,
     ) -> None:
-        """Save fields so that they can be loaded on any number of ranks, however the grid is cut. All ranks call this.
+        """Save fields so that they can be loaded on any number of ranks, however the grid is cut.
+        All ranks call this.
 
         Parameters
         ----------
         path : path_like
-            Where, the same on all ranks, who all see it. A checkpoint that is there is replaced when the new one is complete, and not before;
-            anything else that is there is left alone, and an error.
+            Where, the same on all ranks, who all see it. A checkpoint that is there is replaced
+            when the new one is complete, and not before; anything else that is there is left alone,
+            and an error.
         attributes : dict, optional
-            What is to be said of the store; under the name of a field a dict of what is to be said of it: units, long_name, ...
+            What is to be said of the store; under the name of a field a dict of what is to be said
+            of it: units, long_name, ...
         format : {"zarr", "npy"}, optional
-            A Zarr group, which xarray opens, or a folder of global `.npy` arrays. None: Zarr where the package zarr is installed.
+            A Zarr group, which xarray opens, or a folder of global `.npy` arrays. None: Zarr where
+            the package zarr is installed.
         chunks : dict, optional
-            Of Zarr: how many points a chunk has along some dims; along those that the grid cuts they divide a block. Otherwise a block is a chunk.
+            Of Zarr: how many points a chunk has along some dims; along those that the grid cuts
+            they divide a block. Otherwise a block is a chunk.
         shards : bool, optional
             Of Zarr: whether the chunks of a block are kept in one file.
         compressors : optional
             Of Zarr: as `zarr.create_array` takes them; None: values are kept as they are.
         progress : callable, optional
-            Called on this rank with the part that is written, up to 1.0. No call of all ranks of this grid may be made in it.
+            Called on this rank with the part that is written, up to 1.0. No call of all ranks of
+            this grid may be made in it.
         **fields : Field or list of Field
             On this rank's blocks, by name. Halos are not saved.
 
         Raises
         ------
         TypeError, ValueError
-            When an argument is wrong on this rank, or there is a file in the way, or Zarr lacks a dtype; the message names it.
+            When an argument is wrong on this rank, or there is a file in the way, or Zarr lacks a
+            dtype; the message names it.
         OSError
-            When this rank cannot write. The others raise RevokedError, and nothing is left of the new checkpoint.
+            When this rank cannot write. The others raise RevokedError, and nothing is left of the
+            new checkpoint.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
+            When another rank has raised; DisagreementError, which is one, when ranks do not call
+            the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
         Notes
         -----
-        A file has one value for each place of a tile: that of the lowest block that has it, and along a periodic dim the last face is the first. Along a
-        fold, and at edges where axes turn, each side keeps its own values, so vectors come back as they were.
+        A file has one value for each place of a tile: that of the lowest block that has it, and
+        along a periodic dim the last face is the first. Along a fold, and at edges where axes turn,
+        each side keeps its own values, so vectors come back as they were.
 
         Examples
         --------
@@ -82,7 +92,16 @@ class Filing(Reducing):
         self._call(
             "save",
             lambda ranks: saving(
-                ranks, self._ground, path, fields, attributes, format, options, self.periodic, self.halo, progress
+                ranks,
+                self._ground,
+                path,
+                fields,
+                attributes,
+                format,
+                options,
+                self.periodic,
+                self.halo,
+                progress,
             ),
         )
 
@@ -95,7 +114,8 @@ class Filing(Reducing):
         progress: Callable[[float], Any] | None = None,
         **keywords: Any,
     ) -> Checkpoint:
-        """Load fields that a grid of the same tiles has saved, whatever its ranks and blocks. All ranks call this.
+        """Load fields that a grid of the same tiles has saved, whatever its ranks and blocks. All
+        ranks call this.
 
         Parameters
         ----------
@@ -108,22 +128,24 @@ class Filing(Reducing):
         progress : callable, optional
             Called on this rank with the part that is read, up to 1.0.
         **keywords
-            Those of `empty` for the new fields: halo, backend, padding, ... A halo that is not given is the saved one; where no layout
-            is given either (`backend`, `layout`, `padding`, `byte_alignment`, `device`), strides are in the saved order.
+            Those of `empty` for the new fields: halo, backend, padding, ... A halo that is not
+            given is the saved one; where no layout is given either (`backend`, `layout`, `padding`,
+            `byte_alignment`, `device`), strides are in the saved order.
 
         Returns
         -------
         Checkpoint
-            A dict: of each name a Field where the rank has one block, else a list of them. Halos are 0. Its `attributes` are the store's, its
-            `attributes_of(name)` those of a field.
+            A dict: of each name a Field where the rank has one block, else a list of them. Halos
+            are 0. Its `attributes` are the store's, its `attributes_of(name)` those of a field.
 
         Raises
         ------
         TypeError, ValueError
-            When an argument is wrong, or the store: it was never finished, has other tiles, an array is missing or has another shape or dtype, or other values
-            than were saved.
+            When an argument is wrong, or the store: it was never finished, has other tiles, an
+            array is missing or has another shape or dtype, or other values than were saved.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
+            When another rank has raised; DisagreementError, which is one, when ranks do not call
+            the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 

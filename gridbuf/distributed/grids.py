@@ -1,4 +1,6 @@
-"""The grid: blocks of tiles and the ranks that have them, the fields on them, and their exchange."""
+"""The grid: blocks of tiles and the ranks that have them, the fields on them, and their
+exchange.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,7 +19,8 @@ from gridbuf.validation import boolean
 
 
 class Grid(Filing, Points):
-    """Blocks of a grid, the ranks that have them, and what happens at their edges: what `gbd.grid` and its like return.
+    """Blocks of a grid, the ranks that have them, and what happens at their edges: what `gbd.grid`
+    and its like return.
 
     Attributes
     ----------
@@ -53,9 +56,16 @@ class Grid(Filing, Points):
         timeout: float | None,
     ) -> None:
         topology, decomposition = builder.whole, builder.decomposition
-        self.tiles, self.dims, self.periodic, self.halo = topology.tiles, topology.names, periodic, halo
+        self.tiles = topology.tiles
+        self.dims = topology.names
+        self.periodic = periodic
+        self.halo = halo
         self.shape = self.tiles[0]
-        self.comm, self.rank, self.size, self.engine, self.timeout = comm, engine.rank, engine.size, engine.name, timeout
+        self.comm = comm
+        self.rank = engine.rank
+        self.size = engine.size
+        self.engine = engine.name
+        self.timeout = timeout
         self.blocks = tuple(decomposition.blocks_of(engine.rank))
         self._engine, self._decomposition = engine, decomposition
         self._planner = Planner(builder, self.blocks, engine)
@@ -64,7 +74,10 @@ class Grid(Filing, Points):
     def __repr__(self) -> str:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "
         shape = " x ".join(map(str, self.shape))
-        return f"<Grid {''.join(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks} blocks, rank {self.rank} of {self.size} ({self.engine})>"
+        return (
+            f"<Grid {''.join(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks}"
+            f" blocks, rank {self.rank} of {self.size} ({self.engine})>"
+        )
 
     def arguments(self) -> dict[str, str]:
         """What a grid was made with, in words: on all ranks the same.
@@ -80,12 +93,16 @@ class Grid(Filing, Points):
         >>> gbd.grid((8, 6), halo=1).arguments()["halo"]
         '((1, 1), (1, 1))'
         """
-        seams = sorted((key, tuple(seam)) for key, seam in self._planner.builder.whole.seams.items())
+        seams = sorted(
+            (key, tuple(seam)) for key, seam in self._planner.builder.whole.seams.items()
+        )
         return {
             "dims": str(self.dims),
             "shape": str(self.tiles),
             "seams": str(seams),
-            "cuts": str([[axis.given or axis.count for axis in tile] for tile in self._decomposition.cuts]),
+            "cuts": str(
+                [[axis.given or axis.count for axis in tile] for tile in self._decomposition.cuts]
+            ),
             "owners": str(self._decomposition.owners),
             "halo": str(self.halo),
             "engine": self.engine,
@@ -108,7 +125,9 @@ class Grid(Filing, Points):
         return self._decomposition.blocks()
 
     def _connect(self, channel: Any) -> None:
-        """All ranks have made this grid: it gets a duplicate of the communicator for its messages."""
+        """All ranks have made this grid: it gets a duplicate of the communicator for its
+        messages.
+        """
         self._engine.connect(channel)
 
     # ---- exchange ----
@@ -174,7 +193,8 @@ class Grid(Filing, Points):
             self._kept.run("exchange", items)
 
     def sync(self, *items: Any) -> None:
-        """Give points that exist more than once, on shared faces and folds, the value that their owner has.
+        """Give points that exist more than once, on shared faces and folds, the value that their
+        owner has.
 
         Parameters
         ----------
@@ -183,8 +203,9 @@ class Grid(Filing, Points):
 
         Notes
         -----
-        Of the copies of a point the one on the lowest tile owns, there the one of lowest indices, and of blocks that share a face the
-        lower. Components of vectors at a corner of a cube are left as they are.
+        Of the copies of a point the one on the lowest tile owns, there the one of lowest indices,
+        and of blocks that share a face the lower. Components of vectors at a corner of a cube are
+        left as they are.
 
         Examples
         --------

@@ -44,11 +44,13 @@ def grid(
     dims : str or sequence, optional
         The indices that are cut; fields may have others.
     blocks : sequence of int, optional
-        How many blocks along each of dims. None: as many in all as there are ranks, cut so that the least is exchanged.
+        How many blocks along each of dims. None: as many in all as there are ranks, cut so that the
+        least is exchanged.
     cuts : sequence of sequences of int, optional
         Instead: the sizes of the blocks along each of dims.
     owners : sequence of int or None, optional
-        The rank of each block in C order; None for one that nobody has (land). By default each rank has as many consecutive ones.
+        The rank of each block in C order; None for one that nobody has (land). By default each rank
+        has as many consecutive ones.
     periodic : str or sequence, optional
         The dims without ends.
     halo : int or sequence, optional
@@ -60,7 +62,8 @@ def grid(
     timeout : float, optional
         After how many seconds an exchange that does not end raises TimeoutError.
     aware : bool, optional
-        Whether MPI is given pointers of GPUs. None: as the environment variable GRIDBUF_GPU_AWARE_MPI says (0 or 1), else as the library says of itself.
+        Whether MPI is given pointers of GPUs. None: as the environment variable
+        GRIDBUF_GPU_AWARE_MPI says (0 or 1), else as the library says of itself.
 
     Returns
     -------
@@ -126,8 +129,9 @@ def tripolar(
     dims : str or sequence, optional
         Their names.
     pivot : {"T", "F"}, optional
-        What the fold turns about. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI - 1 - i. "T": centres; row
-        NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the last row exist twice.
+        What the fold turns about. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI -
+        1 - i. "T": centres; row NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the
+        last row exist twice.
 
     Notes
     -----
@@ -148,13 +152,27 @@ def tripolar(
         raise ValueError(f"shape: {extents} has {len(extents)} dims; a tripolar grid has 2")
     names = read.read_dims(dims, 2, "shape")
     if extents[0] % 2 or min(extents) < 1:
-        raise ValueError(f"shape: {extents}; a folded grid has an even number of points along {names[0]}, and at least one row")
+        raise ValueError(
+            f"shape: {extents}; a folded grid has an even number of points along {names[0]}, and at"
+            " least one row"
+        )
     if not isinstance(pivot, str):
         raise TypeError(f"pivot: expected 'T' or 'F', got {type(pivot).__name__}")
     if pivot not in ("T", "F"):
         raise ValueError(f"pivot: {pivot!r} is neither 'T' nor 'F'")
     topology = Topology((extents,), folded(extents, pivot, names), names)
-    return build(topology, (True, False), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout, aware)
+    return build(
+        topology,
+        (True, False),
+        read.read_halo(halo, names),
+        blocks,
+        cuts,
+        owners,
+        comm,
+        engine,
+        timeout,
+        aware,
+    )
 
 
 @on_all_ranks
@@ -172,7 +190,8 @@ def cubed_sphere(
     timeout: float | None = None,
     aware: bool | None = None,
 ) -> Grid:
-    """Six tiles of n x n cells that meet as the sides of a cube do, numbered and turned as FV3 has them.
+    """Six tiles of n x n cells that meet as the sides of a cube do, numbered and turned as FV3 has
+    them.
 
     Parameters
     ----------
@@ -187,8 +206,9 @@ def cubed_sphere(
 
     Notes
     -----
-    East of an even tile t lies the west of t + 1, north of it the west of t + 2; north of an odd one the south of t + 1, east of it the
-    south of t + 2. At a corner of the cube three tiles meet, and what would be the fourth is left untouched.
+    East of an even tile t lies the west of t + 1, north of it the west of t + 2; north of an odd
+    one the south of t + 1, east of it the south of t + 2. At a corner of the cube three tiles meet,
+    and what would be the fourth is left untouched.
 
     Examples
     --------
@@ -206,7 +226,18 @@ def cubed_sphere(
     names = read.read_dims(dims, 2, "a cubed sphere")
     topology = Topology(((extent, extent),) * 6, cube(extent), names)
     given = None if cuts is not None and isinstance(blocks, tuple) and blocks == (1, 1) else blocks
-    return build(topology, (False, False), read.read_halo(halo, names), given, cuts, owners, comm, engine, timeout, aware)
+    return build(
+        topology,
+        (False, False),
+        read.read_halo(halo, names),
+        given,
+        cuts,
+        owners,
+        comm,
+        engine,
+        timeout,
+        aware,
+    )
 
 
 @on_all_ranks
@@ -232,9 +263,10 @@ def topology(
     tiles : sequence of sequences of int
         The shape of each tile.
     seams : sequence of tuple
-        (tile, side, other tile, other side) or, with a fifth entry True, reversed: a side is "I+", "J-", ... Going on beyond the one is
-        going inwards from the other; along it lower index meets lower index, or higher where reversed. One entry serves both directions.
-        A side that meets itself reversed is a fold.
+        (tile, side, other tile, other side) or, with a fifth entry True, reversed: a side is "I+",
+        "J-", ... Going on beyond the one is going inwards from the other; along it lower index
+        meets lower index, or higher where reversed. One entry serves both directions. A side that
+        meets itself reversed is a fold.
     dims : str or sequence, optional
         The names of the one or two dims.
     blocks, cuts : sequence, optional
@@ -259,7 +291,18 @@ def topology(
         raise ValueError(f"tiles: {extents}; all have one dim, or all have two")
     names = read.read_dims(dims, len(extents[0]), "each tile")
     made = Topology(extents, read_seams(seams, extents, names), names)
-    return build(made, (False,) * len(names), read.read_halo(halo, names), blocks, cuts, owners, comm, engine, timeout, aware)
+    return build(
+        made,
+        (False,) * len(names),
+        read.read_halo(halo, names),
+        blocks,
+        cuts,
+        owners,
+        comm,
+        engine,
+        timeout,
+        aware,
+    )
 
 
 @on_all_ranks
@@ -283,9 +326,10 @@ def links(
     shapes : sequence of sequences of int
         The shape of each block.
     links : sequence of tuple
-        (destination, slices, source, slices): the numbers of two blocks, and a slice for each of dims, counted from the block's first own
-        point; negative and beyond its end is halo. Where axes turn a fifth entry says along which of the source's each of the
-        destination's goes: ("J", "-I").
+        (destination, slices, source, slices): the numbers of two blocks, and a slice for each of
+        dims, counted from the block's first own point; negative and beyond its end is halo. Where
+        axes turn a fifth entry says along which of the source's each of the destination's goes:
+        ("J", "-I").
     dims : str or sequence, optional
         The names of the dims.
 
@@ -318,7 +362,9 @@ def links(
     given = read_links(links, extents, names)
     whole = Topology(extents, {}, names)
     pairs, ones = read.read_halo(halo, names), (1,) * len(names)
-    return build(whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, aware, given)
+    return build(
+        whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, aware, given
+    )
 
 
 def build(
@@ -339,7 +385,11 @@ def build(
     chosen = engine_of(comm, engine, seconds, boolean_or_none(aware, "aware"))
     decomposition = cut(topology, cyclic, halo, blocks, cuts, owners, chosen.size)
     periodic = tuple(name for name, yes in zip(topology.names, cyclic, strict=True) if yes)
-    builder = LinkBuilder(topology, decomposition) if links is None else GivenLinks(topology, decomposition, links)
+    builder = (
+        LinkBuilder(topology, decomposition)
+        if links is None
+        else GivenLinks(topology, decomposition, links)
+    )
     chosen.serve(builder)
     return Grid(builder, periodic, halo, chosen, comm, seconds)
 
@@ -348,7 +398,9 @@ def engine_of(comm: Any, engine: Any, timeout: float | None, aware: bool | None)
     if engine is not None and not isinstance(engine, str):
         raise TypeError(f"engine: expected a name, got {type(engine).__name__}")
     if engine is not None and engine not in ENGINES:
-        raise ValueError(f"engine: {engine!r} is unknown; allowed are {', '.join(map(repr, ENGINES))}")
+        raise ValueError(
+            f"engine: {engine!r} is unknown; allowed are {', '.join(map(repr, ENGINES))}"
+        )
     if comm is None and engine in (None, "local"):
         return LocalEngine()
     if comm is None:

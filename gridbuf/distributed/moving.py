@@ -31,8 +31,19 @@ class Moving(Constructors):
 
     @cached_property
     def _ground(self) -> Ground:
-        known: BoundedCache[Any] = BoundedCache(64)  # geometries and what they are gathered for: a program has a handful
-        return Ground(self.tiles, self.dims, self._planner.builder, self._decomposition, self.blocks, self.rank, self.size, known)
+        known: BoundedCache[Any] = BoundedCache(
+            64
+        )  # geometries and what they are gathered for: a program has a handful
+        return Ground(
+            self.tiles,
+            self.dims,
+            self._planner.builder,
+            self._decomposition,
+            self.blocks,
+            self.rank,
+            self.size,
+            known,
+        )
 
     def gather(self, field: Any, root: int = 0, *, fill_value: Any = 0, **keywords: Any) -> Any:
         """Bring a whole field to one rank. All ranks call this.
@@ -40,8 +51,8 @@ class Moving(Constructors):
         Parameters
         ----------
         field : Field, list of Field or Item
-            On this rank's blocks. Of points that exist more than once the owner's value counts; of `vector`, `pair` and `scalar` it is turned
-            and signed as in an exchange.
+            On this rank's blocks. Of points that exist more than once the owner's value counts; of
+            `vector`, `pair` and `scalar` it is turned and signed as in an exchange.
         root : int, optional
             The rank that gets it.
         fill_value : scalar, optional
@@ -52,15 +63,17 @@ class Moving(Constructors):
         Returns
         -------
         Field, list of Field or None
-            On the root the field without halo, in the dims that the root's has; a list, one a tile, where there are several tiles. A tuple of two for
-            an item of two. On the other ranks None.
+            On the root the field without halo, in the dims that the root's has; a list, one a tile,
+            where there are several tiles. A tuple of two for an item of two. On the other ranks
+            None.
 
         Raises
         ------
         TypeError, ValueError
             When an argument is wrong on this rank; the message names it.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
+            When another rank has raised; DisagreementError, which is one, when ranks do not call
+            the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -85,8 +98,9 @@ class Moving(Constructors):
         Parameters
         ----------
         array : array_like or list
-            On the root the values of the whole field, of its dtype, with axes in the order of its dims, or a Field, whose dims have names; a list, one
-            a tile, where there are several tiles. On the other ranks nothing is made of it.
+            On the root the values of the whole field, of its dtype, with axes in the order of its
+            dims, or a Field, whose dims have names; a list, one a tile, where there are several
+            tiles. On the other ranks nothing is made of it.
         field : Field or list of Field
             On this rank's blocks. Its domain is filled, its halo is not.
         root : int, optional
@@ -95,9 +109,11 @@ class Moving(Constructors):
         Raises
         ------
         TypeError, ValueError
-            When an argument is wrong on this rank: another shape, dtype or dims, a field that is read-only; the message names it.
+            When an argument is wrong on this rank: another shape, dtype or dims, a field that is
+            read-only; the message names it.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
+            When another rank has raised; DisagreementError, which is one, when ranks do not call
+            the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -114,15 +130,19 @@ class Moving(Constructors):
         self._call("scatter", lambda ranks: scattering(ranks, self._ground, array, field, root))
 
     @as_in(gather)
-    def redistribute(self, field: Fields, other: Any, out: Fields = None, **keywords: Any) -> Fields:
-        """Move a field to a grid of the same tiles that is cut otherwise, or on other ranks. All ranks of this grid call this.
+    def redistribute(
+        self, field: Fields, other: Any, out: Fields = None, **keywords: Any
+    ) -> Fields:
+        """Move a field to a grid of the same tiles that is cut otherwise, or on other ranks. All
+        ranks of this grid call this.
 
         Parameters
         ----------
         field : Field or list of Field
             On this rank's blocks of this grid.
         other : Grid or None
-            The other grid, on the same ranks or on some of them; None on ranks that are not in its communicator.
+            The other grid, on the same ranks or on some of them; None on ranks that are not in its
+            communicator.
         out : Field or list of Field, optional
             What is filled, on this rank's blocks of the other grid. None: new fields.
         **keywords
@@ -131,11 +151,13 @@ class Moving(Constructors):
         Returns
         -------
         Field, list of Field or None
-            On this rank's blocks of the other grid; None where it is not in that grid. The halo is not filled: 0 in new fields.
+            On this rank's blocks of the other grid; None where it is not in that grid. The halo is
+            not filled: 0 in new fields.
 
         Notes
         -----
-        Each place of a tile keeps its value. Of a place that several blocks have, on the faces between them, the lowest block's counts.
+        Each place of a tile keeps its value. Of a place that several blocks have, on the faces
+        between them, the lowest block's counts.
 
         Examples
         --------
@@ -148,7 +170,9 @@ class Moving(Constructors):
         """
         return self._call(
             "redistribute",
-            lambda ranks: redistributing(ranks, self._ground, field, lambda: self._elsewhere(other, keywords), out),
+            lambda ranks: redistributing(
+                ranks, self._ground, field, lambda: self._elsewhere(other, keywords), out
+            ),
         )
 
     def _elsewhere(self, other: Any, keywords: Mapping[str, Any]) -> Elsewhere | None:
@@ -161,7 +185,11 @@ class Moving(Constructors):
                 raise TypeError(f"{name}: what is moved has the field's")
 
         def make(one: Subject) -> Fields:
-            faces = [self.dims[a] for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p]
+            faces = [
+                self.dims[a]
+                for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)
+                if not p
+            ]
             return other.zeros(one.dims, one.dtype, sizes=one.sizes, faces=faces, **keywords)
 
         return Elsewhere(other._ground, self._ranks_of(other), make)
@@ -172,14 +200,18 @@ class Moving(Constructors):
             return None
         if self.comm is None or other.comm is None:
             lacking = "this grid" if self.comm is None else "it"
-            raise ValueError(f"other: {lacking} has no communicator, and the two must have ranks in common")
+            raise ValueError(
+                f"other: {lacking} has no communicator, and the two must have ranks in common"
+            )
         from mpi4py import MPI
 
         ours, theirs = self.comm.Get_group(), other.comm.Get_group()
         found = [int(rank) for rank in MPI.Group.Translate_ranks(theirs, None, ours)]
         ours.Free(), theirs.Free()
         if MPI.UNDEFINED in found:
-            raise ValueError(f"other: its rank {found.index(MPI.UNDEFINED)} is none of this grid's ranks")
+            raise ValueError(
+                f"other: its rank {found.index(MPI.UNDEFINED)} is none of this grid's ranks"
+            )
         return None if found == [*range(self.size)] else found
 
     def _call(self, name: str, make: Callable[[Any], T]) -> T:

@@ -19,7 +19,8 @@ class Points:
     _planner: Planner
 
     def each(self, *fields: Fields) -> list[Any]:
-        """Each block of this rank with its fields: a loop over them is the same for one block and for many.
+        """Each block of this rank with its fields: a loop over them is the same for one block and
+        for many.
 
         Parameters
         ----------
@@ -38,7 +39,9 @@ class Points:
         >>> for block, f, g in grid.each(grid.ones(), grid.zeros()):
         ...     g.domain[...] = f.domain + block.number
         """
-        columns = [on_blocks(given, len(self.blocks), f"fields[{i}]") for i, given in enumerate(fields)]
+        columns = [
+            on_blocks(given, len(self.blocks), f"fields[{i}]") for i, given in enumerate(fields)
+        ]
         return [*zip(self.blocks, *columns, strict=True)]
 
     def coordinates(self, field: Fields) -> Any:
@@ -52,8 +55,9 @@ class Points:
         Returns
         -------
         dict or list of dict
-            An array of indices for each dim: of centres or faces, whichever the field has; of other dims than the grid's from 0 on. Where a
-            halo lies beyond the tile they go on: below 0, and beyond the end. A list, one a block, where `field` is one.
+            An array of indices for each dim: of centres or faces, whichever the field has; of other
+            dims than the grid's from 0 on. Where a halo lies beyond the tile they go on: below 0,
+            and beyond the end. A list, one a block, where `field` is one.
 
         Examples
         --------
@@ -70,7 +74,8 @@ class Points:
         Parameters
         ----------
         field : Field or list of Field
-            On this rank's blocks. Its halo is as wide as what is computed reaches, also where the grid ends.
+            On this rank's blocks. Its halo is as wide as what is computed reaches, also where the
+            grid ends.
 
         Returns
         -------
@@ -84,7 +89,9 @@ class Points:
         >>> grid.core(grid.zeros()).shape
         (6, 4)
         """
-        return self._each(field, lambda one, block: regions.cut_out(one, regions.spans(one, self.dims)[1]))
+        return self._each(
+            field, lambda one, block: regions.cut_out(one, regions.spans(one, self.dims)[1])
+        )
 
     def rims(self, field: Fields) -> Any:
         """The own points that are not in the core, each in one of several views.

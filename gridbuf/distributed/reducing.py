@@ -1,4 +1,6 @@
-"""Numbers of a whole field that do not depend on how it is cut: sums are exact and rounded once, and every point counts once."""
+"""Numbers of a whole field that do not depend on how it is cut: sums are exact and rounded once,
+and every point counts once.
+"""
 
 from typing import Any
 
@@ -19,20 +21,23 @@ class Reducing(Moving):
         Parameters
         ----------
         *fields : Field or list of Field
-            On this rank's blocks. Halos do not count, and of points that exist more than once the owner's does.
+            On this rank's blocks. Halos do not count, and of points that exist more than once the
+            owner's does.
 
         Returns
         -------
         int, float, complex or tuple
-            The bits of `math.fsum` of the whole field, on every rank, for any cut, layout and number of threads; of bools and integers the Python
-            int. A tuple for several fields.
+            The bits of `math.fsum` of the whole field, on every rank, for any cut, layout and
+            number of threads; of bools and integers the Python int. A tuple for several fields.
 
         Raises
         ------
         TypeError, ValueError
-            When a field is not such a Field, has elements that are not summed, or does not fit this rank's blocks.
+            When a field is not such a Field, has elements that are not summed, or does not fit this
+            rank's blocks.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call the same. The grid is made again then.
+            When another rank has raised; DisagreementError, which is one, when ranks do not call
+            the same. The grid is made again then.
         TimeoutError
             When a rank does not come.
 
@@ -43,7 +48,9 @@ class Reducing(Moving):
         >>> grid.sum(grid.full(0.1)), grid.sum(grid.ones(dtype="int32"), grid.full(0.5))
         (2.0, (20, 10.0))
         """
-        found = self._call("sum", lambda ranks: summing(ranks, self._ground, "sum", fields, Total.sum))
+        found = self._call(
+            "sum", lambda ranks: summing(ranks, self._ground, "sum", fields, Total.sum)
+        )
         return found[0] if len(fields) == 1 else tuple(found)
 
     @as_in(sum)
@@ -67,11 +74,14 @@ class Reducing(Moving):
         >>> grid.mean(grid.full(0.1))
         0.1
         """
-        return self._call("mean", lambda ranks: summing(ranks, self._ground, "mean", [field], Total.mean))[0]
+        return self._call(
+            "mean", lambda ranks: summing(ranks, self._ground, "mean", [field], Total.mean)
+        )[0]
 
     @as_in(sum)
     def dot(self, a: Fields, b: Fields) -> Any:
-        """The sum of the products of two fields at the same points, rounded once; nothing is conjugated. All ranks call this.
+        """The sum of the products of two fields at the same points, rounded once; nothing is
+        conjugated. All ranks call this.
 
         Parameters
         ----------
@@ -90,7 +100,9 @@ class Reducing(Moving):
         >>> grid.dot(grid.full(0.5), grid.full(3.0))
         30.0
         """
-        total = self._call("dot", lambda ranks: multiplying(ranks, self._ground, "dot", [a, b], False))
+        total = self._call(
+            "dot", lambda ranks: multiplying(ranks, self._ground, "dot", [a, b], False)
+        )
         return total.sum()
 
     @as_in(sum)
@@ -114,7 +126,9 @@ class Reducing(Moving):
         >>> grid.norm(grid.full(3.0))
         12.0
         """
-        total = self._call("norm", lambda ranks: multiplying(ranks, self._ground, "norm", [field], True))
+        total = self._call(
+            "norm", lambda ranks: multiplying(ranks, self._ground, "norm", [field], True)
+        )
         return float(total.root())
 
     @as_in(sum)
@@ -143,7 +157,9 @@ class Reducing(Moving):
         >>> grid.min(grid.full(3.0))
         3.0
         """
-        return self._call("min", lambda ranks: extreme(ranks, self._ground, "min", field, True, False))
+        return self._call(
+            "min", lambda ranks: extreme(ranks, self._ground, "min", field, True, False)
+        )
 
     @as_in(min)
     def max(self, field: Fields) -> Any:
@@ -156,11 +172,14 @@ class Reducing(Moving):
         >>> grid.max(grid.full(3, dtype="uint8"))
         3
         """
-        return self._call("max", lambda ranks: extreme(ranks, self._ground, "max", field, False, False))
+        return self._call(
+            "max", lambda ranks: extreme(ranks, self._ground, "max", field, False, False)
+        )
 
     @as_in(min)
     def argmin(self, field: Fields) -> tuple[int, ...]:
-        """Where the smallest value lies on the grid: of equal ones the lowest index. All ranks call this.
+        """Where the smallest value lies on the grid: of equal ones the lowest index. All ranks call
+        this.
 
         Returns
         -------
@@ -176,12 +195,15 @@ class Reducing(Moving):
         >>> grid.argmin(T)
         (3, 0)
         """
-        found: tuple[int, ...] = self._call("argmin", lambda ranks: extreme(ranks, self._ground, "argmin", field, True, True))
+        found: tuple[int, ...] = self._call(
+            "argmin", lambda ranks: extreme(ranks, self._ground, "argmin", field, True, True)
+        )
         return found
 
     @as_in(argmin)
     def argmax(self, field: Fields) -> tuple[int, ...]:
-        """Where the largest value lies on the grid: of equal ones the lowest index. All ranks call this.
+        """Where the largest value lies on the grid: of equal ones the lowest index. All ranks call
+        this.
 
         Examples
         --------
@@ -190,7 +212,9 @@ class Reducing(Moving):
         >>> grid.argmax(grid.ones())
         (0, 0)
         """
-        found: tuple[int, ...] = self._call("argmax", lambda ranks: extreme(ranks, self._ground, "argmax", field, False, True))
+        found: tuple[int, ...] = self._call(
+            "argmax", lambda ranks: extreme(ranks, self._ground, "argmax", field, False, True)
+        )
         return found
 
     @as_in(sum)
@@ -237,12 +261,14 @@ class Reducing(Moving):
         return bool(true == points)
 
     def checksum(self, field: Fields) -> int:
-        """A number of a field's dims, dtype and values that does not depend on blocks, ranks, layouts and the order of dims.
+        """A number of a field's dims, dtype and values that does not depend on blocks, ranks,
+        layouts and the order of dims.
 
         Parameters
         ----------
         field : Field or list of Field
-            On this rank's blocks. Halos do not count, and of points that exist more than once the owner's does.
+            On this rank's blocks. Halos do not count, and of points that exist more than once the
+            owner's does.
 
         Returns
         -------

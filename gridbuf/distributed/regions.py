@@ -1,4 +1,6 @@
-"""Parts of a field on a block: which points no halo reaches, which lie at its rim, and where they are on the grid."""
+"""Parts of a field on a block: which points no halo reaches, which lie at its rim, and where they
+are on the grid.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,9 +14,13 @@ Spans = list[tuple[int, int]]
 
 
 def spans(field: _core.Field, names: Sequence[str]) -> tuple[Spans, Spans]:
-    """The domain of a field along each of its dims, and what of it no halo reaches: a stencil as wide as the halo stays within."""
+    """The domain of a field along each of its dims, and what of it no halo reaches: a stencil as
+    wide as the halo stays within.
+    """
     domain, core = [], []
-    for dim, n, (low, high) in zip(field.dims, field.shape, field.halo or ((0, 0),) * field.ndim, strict=True):
+    for dim, n, (low, high) in zip(
+        field.dims, field.shape, field.halo or ((0, 0),) * field.ndim, strict=True
+    ):
         domain.append((low, n - high))
         if dim in names:
             first = min(2 * low, n - high)
@@ -41,10 +47,16 @@ def around(field: _core.Field, names: Sequence[str]) -> Iterator[_core.Field]:
         box[axis] = first, last
 
 
-def coordinates(field: _core.Field, block: Block, names: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """The index on the grid of every point along each dim, halo included: below 0 and beyond the end they go on."""
+def coordinates(
+    field: _core.Field, block: Block, names: Sequence[str]
+) -> dict[str, NDArray[np.int64]]:
+    """The index on the grid of every point along each dim, halo included: below 0 and beyond the
+    end they go on.
+    """
     found = {}
-    for dim, n, (low, _) in zip(field.dims, field.shape, field.halo or ((0, 0),) * field.ndim, strict=True):
+    for dim, n, (low, _) in zip(
+        field.dims, field.shape, field.halo or ((0, 0),) * field.ndim, strict=True
+    ):
         start = block.start[names.index(dim)] if dim in names else 0
         found[dim] = np.arange(start - low, start - low + n)
     return found

@@ -1,4 +1,5 @@
-"""Waiting for other ranks: at first without letting go of the core, then politely, never longer than asked, and never deaf to Ctrl-C.
+"""Waiting for other ranks: at first without letting go of the core, then politely, never longer
+than asked, and never deaf to Ctrl-C.
 
 A loop of Python sees signals between any two polls; MPI's own Wait would sleep through them.
 """
@@ -34,8 +35,8 @@ class Waiting:
     def until(self, come: Callable[[], bool], look: Callable[[], object] | None = None) -> None:
         """Poll until it has come, and look now and then at what else has; TimeoutError at the end.
 
-        To find out who is missing asks MPI, which moves messages on: so after that it is polled once more, and nobody hears of a
-        wait that is over.
+        To find out who is missing asks MPI, which moves messages on: so after that it is polled
+        once more, and nobody hears of a wait that is over.
         """
         while not come():
             now = time.perf_counter()
@@ -43,7 +44,9 @@ class Waiting:
             if waited < SPIN:
                 continue
             if self._timeout is not None and waited >= self._timeout:
-                if look is not None:  # else who asks often and waits for less than LOOK would never hear
+                if (
+                    look is not None
+                ):  # else who asks often and waits for less than LOOK would never hear
                     look()
                 missing = self._missing()
                 if come():

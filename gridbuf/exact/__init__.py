@@ -1,4 +1,5 @@
-"""Sums without rounding: the same bits for any order, layout, number of threads and cut into blocks.
+"""Sums without rounding: the same bits for any order, layout, number of threads and cut into
+blocks.
 
 The exact sum is rounded once, to what `math.fsum` gives; sums of integers are Python ints.
 

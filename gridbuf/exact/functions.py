@@ -13,14 +13,14 @@ def sum(x: Any) -> Any:
     Parameters
     ----------
     x : array_like
-        An array, a Field, a storage, a list ..., of any layout; of a Field all elements count, its halo included
-        (`field.domain` leaves it out).
+        An array, a Field, a storage, a list ..., of any layout; of a Field all elements count, its
+        halo included (`field.domain` leaves it out).
 
     Returns
     -------
     int, float or complex
-        The bits of `math.fsum`, where that does not raise: beyond the range of doubles an infinity, of infinities of both signs
-        NaN. Of bools and integers the Python int.
+        The bits of `math.fsum`, where that does not raise: beyond the range of doubles an infinity,
+        of infinities of both signs NaN. Of bools and integers the Python int.
 
     Raises
     ------
@@ -62,13 +62,14 @@ def dot(x: Any, y: Any) -> Any:
     Parameters
     ----------
     x, y : array_like
-        As for `sum`, of one shape. Where both are Fields, y's axes are brought into x's order by name. Integers of at
-        most 32 bits may meet floats.
+        As for `sum`, of one shape. Where both are Fields, y's axes are brought into x's order by
+        name. Integers of at most 32 bits may meet floats.
 
     Returns
     -------
     int, float or complex
-        Products and sums are exact also where a product would be too large or too small for a double.
+        Products and sums are exact also where a product would be too large or too small for a
+        double.
 
     Raises
     ------

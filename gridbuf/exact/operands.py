@@ -17,14 +17,22 @@ def kind_of(dtype: np.dtype[Any], argument: str) -> str:
         return "f"
     if dtype.char in "FD":
         return "c"
-    raise TypeError(f"{argument}: elements of dtype {dtype} are not summed exactly; allowed are {ALLOWED}")
+    raise TypeError(
+        f"{argument}: elements of dtype {dtype} are not summed exactly; allowed are {ALLOWED}"
+    )
 
 
 def operand(x: Any, argument: str) -> Any:
-    """A Field, or an array over the memory of x; numbers and lists become arrays. In this machine's byte order."""
+    """A Field, or an array over the memory of x; numbers and lists become arrays. In this machine's
+    byte order.
+    """
     if type(x) is not np.ndarray and not isinstance(x, Field):
         try:
-            x = np.asarray(x) if isinstance(x, list | tuple | int | float | complex | np.generic) else host_array(x)
+            x = (
+                np.asarray(x)
+                if isinstance(x, list | tuple | int | float | complex | np.generic)
+                else host_array(x)
+            )
         except TypeError as error:
             raise TypeError(f"{argument}: {error}") from None
     kind_of(x.dtype, argument)
@@ -60,6 +68,7 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
 def _floats(a: Any, argument: str, other: np.dtype[Any]) -> Any:
     if a.dtype.itemsize > 4:
         raise TypeError(
-            f"{argument}: not every {a.dtype} is a float64, so its products with {other} would not be exact; convert it"
+            f"{argument}: not every {a.dtype} is a float64, so its products with {other} would not"
+            " be exact; convert it"
         )
     return np.asarray(a).astype(np.float64)

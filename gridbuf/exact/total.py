@@ -14,14 +14,15 @@ from gridbuf.validation import as_dtype
 class Total:
     """A sum to which arrays are added without rounding.
 
-    `values` is all there is to it: an array of int64. Sums of several processes are added by adding these, with any
-    reduction of integers (`comm.Allreduce(MPI.IN_PLACE, total.values)`), up to 2**30 of them at a time.
+    `values` is all there is to it: an array of int64. Sums of several processes are added by adding
+    these, with any reduction of integers (`comm.Allreduce(MPI.IN_PLACE, total.values)`), up to
+    2**30 of them at a time.
 
     Parameters
     ----------
     dtype : dtype_like
-        Of what will be added; bools and integers of any size count as one kind, so do floats, so do complex numbers.
-        For products, the kind that the product has.
+        Of what will be added; bools and integers of any size count as one kind, so do floats, so do
+        complex numbers. For products, the kind that the product has.
     values : numpy.ndarray, optional
         What `values` of other Totals of this kind have added up to. It is used, not copied.
 
@@ -51,10 +52,17 @@ class Total:
         length = self._numbers * EXACT_WORDS + 1
         if values is None:
             values = np.zeros(length, np.int64)
-        elif not (isinstance(values, np.ndarray) and values.dtype == np.int64 and values.flags.carray and values.ndim == 1):
+        elif not (
+            isinstance(values, np.ndarray)
+            and values.dtype == np.int64
+            and values.flags.carray
+            and values.ndim == 1
+        ):
             raise TypeError(f"values: expected a writable array of {length} int64 in a row")
         elif len(values) != length:
-            raise ValueError(f"values: {len(values)} of them; a Total of {np.dtype(dtype)} has {length}")
+            raise ValueError(
+                f"values: {len(values)} of them; a Total of {np.dtype(dtype)} has {length}"
+            )
         self.values = values
 
     @property
@@ -72,7 +80,9 @@ class Total:
     def _fits(self, kind: str, argument: str) -> None:
         if kind != self._kind and (kind, self._kind) != ("f", "c"):
             names = {"i": "integers", "f": "floats", "c": "complex numbers"}
-            raise TypeError(f"{argument}: {names[kind]} do not go into a Total of {names[self._kind]}")
+            raise TypeError(
+                f"{argument}: {names[kind]} do not go into a Total of {names[self._kind]}"
+            )
 
     def add(self, x: Any) -> None:
         """Add every element of an array.
@@ -80,7 +90,8 @@ class Total:
         Parameters
         ----------
         x : array_like
-            An array, a Field, a storage or anything whose memory on the host can be read; halos count like all other elements.
+            An array, a Field, a storage or anything whose memory on the host can be read; halos
+            count like all other elements.
 
         Raises
         ------
@@ -103,13 +114,14 @@ class Total:
         self.values[-1] += math.prod(x.shape)
 
     def add_product(self, x: Any, y: Any) -> None:
-        """Add the product of every element of x with that of y at the same index; nothing is conjugated.
+        """Add the product of every element of x with that of y at the same index; nothing is
+        conjugated.
 
         Parameters
         ----------
         x, y : array_like
-            As for `add`, of one shape. Where both are Fields, y's axes are brought into x's order by name. Integers of at
-            most 32 bits may meet floats.
+            As for `add`, of one shape. Where both are Fields, y's axes are brought into x's order
+            by name. Integers of at most 32 bits may meet floats.
 
         Raises
         ------
@@ -174,7 +186,8 @@ class Total:
         Returns
         -------
         int, float or complex
-            Beyond the range of doubles an infinity; NaN where NaN or infinities of both signs were added. Of nothing 0.
+            Beyond the range of doubles an infinity; NaN where NaN or infinities of both signs were
+            added. Of nothing 0.
 
         Examples
         --------
@@ -184,7 +197,11 @@ class Total:
         """
         if self._kind == "i":
             return self._scaled(0) >> EXACT_BIAS
-        return complex(self._rounded(0, 1), self._rounded(1, 1)) if self._kind == "c" else self._rounded(0, 1)
+        return (
+            complex(self._rounded(0, 1), self._rounded(1, 1))
+            if self._kind == "c"
+            else self._rounded(0, 1)
+        )
 
     def mean(self) -> Any:
         """The exact sum divided by `count`, rounded once.
@@ -229,14 +246,19 @@ class Total:
         (inf, True)
         """
         if self._kind == "c":
-            raise ValueError("the sum is complex; add the squares of real and imaginary parts to a Total of floats")
+            raise ValueError(
+                "the sum is complex; add the squares of real and imaginary parts to a Total of"
+                " floats"
+            )
         special = self._special(0)
         total = self._scaled(0)
         if special == -math.inf or (special is None and total < 0):
             raise ValueError("the sum is negative; it has no real square root")
         if special is not None:
             return special
-        more = max(0, 132 - total.bit_length() // 2 * 2)  # bits, so that the root has more than a double
+        more = max(
+            0, 132 - total.bit_length() // 2 * 2
+        )  # bits, so that the root has more than a double
         root = math.isqrt(total << more)
         inexact = root * root != total << more
         try:

@@ -34,7 +34,9 @@ def text(plan: Any, *, halo: Iterable[Any] | None = None) -> str:
     pairs = halo_pairs(halo, plan.ndim)
     where = plan.device if isinstance(plan.device, str) else f"{plan.device[0]} {plan.device[1]}"
     memory = f" ({plan.memory} memory)" if plan.memory else ""
-    head = f"{''.join(plan.dims) or 'scalar'} {tuple(plan.shape)} of {plan.dtype} on {where}{memory}"
+    head = (
+        f"{''.join(plan.dims) or 'scalar'} {tuple(plan.shape)} of {plan.dtype} on {where}{memory}"
+    )
     return "\n".join([head, "", *_index_table(plan, pairs, halo is not None), *_sentences(plan)])
 
 
@@ -52,14 +54,23 @@ def _index_table(plan: Any, pairs: Halo, with_halo: bool) -> list[str]:
     if with_halo:
         rows.append(("halo low, high", [f"{low}, {high}" for low, high in pairs]))
     widths = [max(len(cells[i]) for _, cells in rows) for i in range(plan.ndim)]
-    lines = [f"  {name:<16}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True)) for name, cells in rows]
+    lines = [
+        f"  {name:<16}" + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True))
+        for name, cells in rows
+    ]
     return [*lines, ""]
 
 
 def _rank_words(rank: int, ndim: int) -> str:
     if ndim == 1:
         return "only"
-    return "fastest" if rank == ndim - 1 else "slowest" if rank == 0 else {1: "second", 2: "third"}.get(rank, f"{rank + 1}th")
+    return (
+        "fastest"
+        if rank == ndim - 1
+        else "slowest"
+        if rank == 0
+        else {1: "second", 2: "third"}.get(rank, f"{rank + 1}th")
+    )
 
 
 def _sentences(plan: Any) -> list[str]:
@@ -91,13 +102,16 @@ def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = No
     heading = title if title is not None else f"Plan {''.join(plan.dims)}"
     shape = " &times; ".join(f"{n:,}" for n in plan.shape) or "scalar"
     rows = "".join(
-        f'<tr><td style="text-align:left;opacity:.65;padding:1px 12px 1px 0;border:0">{escape(term)}</td>'
-        f'<td style="text-align:left;padding:1px 0;border:0">{escape(line)}</td></tr>'
+        '<tr><td style="text-align:left;opacity:.65;padding:1px 12px 1px'
+        f' 0;border:0">{escape(term)}</td><td style="text-align:left;padding:1px'
+        f' 0;border:0">{escape(line)}</td></tr>'
         for term, line in facts(plan)
     )
     return (
-        '<div style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.4;max-width:720px">'
-        f'<div style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape} {escape(str(plan.dtype))}</div>'
-        f"{svg.picture(plan, pairs)}"
-        f'<table style="border-collapse:collapse;border:0;margin:4px 0 0;font-size:12px;background:transparent">{rows}</table></div>'
+        "<div"
+        ' style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.4;max-width:720px"><div'
+        f' style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape}'
+        f" {escape(str(plan.dtype))}</div>{svg.picture(plan, pairs)}<table"
+        ' style="border-collapse:collapse;border:0;margin:4px 0'
+        f' 0;font-size:12px;background:transparent">{rows}</table></div>'
     )

@@ -20,7 +20,9 @@ Halo = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Patch:
-    """One visible piece of the box: its corners, and its position in memory from 0 (first) to 1 (last)."""
+    """One visible piece of the box: its corners, and its position in memory from 0 (first) to 1
+    (last).
+    """
 
     corners: tuple[Point, ...]
     position: float
@@ -58,7 +60,9 @@ _FACES = {2: ((0, 1, None, 0.0),), 3: ((0, 2, 1, 0.0), (1, 2, 0, 1.0), (0, 1, 2,
 
 
 def is_described(plan: Any) -> bool:
-    """Whether a plan was read off memory that is there: what lies between its elements may belong to others."""
+    """Whether a plan was read off memory that is there: what lies between its elements may belong
+    to others.
+    """
     first, end = extent(0, plan.shape, plan.strides, plan.dtype.itemsize)
     return bool(plan.alloc_nbytes <= end - first)
 
@@ -96,8 +100,12 @@ def box(plan: Any, pairs: Halo) -> Box | None:
         inset = [_inset(plan.shape[axes[a]], pairs[axes[a]]) for a in face[:2]]
         if any(i != (0.0, 1.0) for i in inset):
             (p0, p1), (q0, q1) = inset
-            outlines.append(tuple(face_point(face, p, q) for p, q in ((p0, q0), (p1, q0), (p1, q1), (p0, q1))))
-    return Box(axes, axes[slow_to_fast[-1]], tuple(patches), tuple(outlines), _arrows(axes, on_paper))
+            outlines.append(
+                tuple(face_point(face, p, q) for p, q in ((p0, q0), (p1, q0), (p1, q1), (p0, q1)))
+            )
+    return Box(
+        axes, axes[slow_to_fast[-1]], tuple(patches), tuple(outlines), _arrows(axes, on_paper)
+    )
 
 
 def _cells(
@@ -113,7 +121,10 @@ def _cells(
             position = 0
             for a in slow_to_fast:
                 position = position * cuts[a] + at[a]
-            p0, p1, q0, q1 = p / cuts[p_axis], (p + 1) / cuts[p_axis], q / cuts[q_axis], (q + 1) / cuts[q_axis]
+            p0 = p / cuts[p_axis]
+            p1 = (p + 1) / cuts[p_axis]
+            q0 = q / cuts[q_axis]
+            q1 = (q + 1) / cuts[q_axis]
             yield ((p0, q0), (p1, q0), (p1, q1), (p0, q1)), position / max(total - 1, 1)
 
 
@@ -138,7 +149,9 @@ def _arrows(axes: tuple[int, ...], on_paper: Any) -> tuple[tuple[int, Point, Poi
 
 @dataclass(frozen=True)
 class Cell:
-    """One element of a row: its index (None stands for elements left out), what it is, and whether it begins at a boundary."""
+    """One element of a row: its index (None stands for elements left out), what it is, and whether
+    it begins at a boundary.
+    """
 
     index: int | None
     kind: str
@@ -155,7 +168,9 @@ class Row:
 
 
 def row(plan: Any, pairs: Halo, *, limit: int = 26) -> Row | None:
-    """The start and the end of the row that holds the aligned element; None for scalars and empty arrays."""
+    """The start and the end of the row that holds the aligned element; None for scalars and empty
+    arrays.
+    """
     if plan.ndim == 0 or 0 in plan.shape:
         return None
     fastest = max(range(plan.ndim), key=lambda i: plan.layout[i])
@@ -173,4 +188,8 @@ def row(plan: Any, pairs: Halo, *, limit: int = 26) -> Row | None:
         return Row(fastest, lead, tuple(cell(i) for i in range(padded)))
     shown = size + min(padded - size, 8)
     head = [cell(i) for i in range(limit - tail - 1)]
-    return Row(fastest, lead, (*head, Cell(None, "more", False), *(cell(i) for i in range(shown - tail, shown))))
+    return Row(
+        fastest,
+        lead,
+        (*head, Cell(None, "more", False), *(cell(i) for i in range(shown - tail, shown))),
+    )

@@ -13,7 +13,9 @@ def halo_pairs(halo: Iterable[Any] | None, ndim: int) -> tuple[tuple[int, int], 
     """A halo of ints and pairs as pairs; zeros where there is none."""
     if halo is None:
         return ((0, 0),) * ndim
-    pairs = tuple((int(h), int(h)) if isinstance(h, Integral) else (int(h[0]), int(h[1])) for h in halo)
+    pairs = tuple(
+        (int(h), int(h)) if isinstance(h, Integral) else (int(h[0]), int(h[1])) for h in halo
+    )
     if len(pairs) != ndim:
         raise ValueError(f"halo: {len(pairs)} entries for {ndim} indices")
     return pairs
@@ -31,9 +33,11 @@ def nbytes_text(nbytes: int) -> str:
 
 
 def facts(plan: Any) -> list[tuple[str, str]]:
-    """(term, sentence) for each thing worth saying about a plan; a sentence without a term goes on from the one before.
+    """(term, sentence) for each thing worth saying about a plan; a sentence without a term goes on
+    from the one before.
 
-    Go finds the words. In a forked child, which has no Go, the one sentence says so, and the table's figures remain.
+    Go finds the words. In a forked child, which has no Go, the one sentence says so, and the
+    table's figures remain.
     """
     lists = plan.shape, plan.strides, plan.padded_shape, plan.aligned_index, plan.layout
     numbers = plan.dtype.itemsize, plan.byte_alignment, plan.offset, plan.nbytes, plan.alloc_nbytes
@@ -42,4 +46,7 @@ def facts(plan: Any) -> list[tuple[str, str]]:
         lines = _core.explain(plan.dims, figures.tobytes())
     except RuntimeError as error:
         return [("", str(error))]
-    return [(term, sentence) for term, _, sentence in (line.partition("\t") for line in lines.splitlines())]
+    return [
+        (term, sentence)
+        for term, _, sentence in (line.partition("\t") for line in lines.splitlines())
+    ]

@@ -11,7 +11,15 @@ def _points(corners: Sequence[Point]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
-def _label(x: float, y: float, words: str, *, anchor: str = "middle", bold: bool = False, faint: bool = False) -> str:
+def _label(
+    x: float,
+    y: float,
+    words: str,
+    *,
+    anchor: str = "middle",
+    bold: bool = False,
+    faint: bool = False,
+) -> str:
     style = (' font-weight="600"' if bold else "") + (' opacity=".65"' if faint else "")
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{style}>{escape(words)}</text>'
 
@@ -25,19 +33,24 @@ def _box(plan: Any, drawn: Box, left: float, top: float, scale: float) -> list[s
         opacity = 0.18 + 0.72 * (1 - patch.position)
         corners = _points([on_page(p) for p in patch.corners])
         parts.append(
-            f'<polygon points="{corners}" fill="{COLORS["domain"]}" fill-opacity="{opacity:.2f}" stroke="currentColor" stroke-opacity=".35" stroke-width=".7"/>'
+            f'<polygon points="{corners}" fill="{COLORS["domain"]}" fill-opacity="{opacity:.2f}"'
+            ' stroke="currentColor" stroke-opacity=".35" stroke-width=".7"/>'
         )
     for outline in drawn.outlines:
         parts.append(
-            f'<polygon points="{_points([on_page(p) for p in outline])}" fill="none" stroke="{COLORS["halo"]}" stroke-width="2" stroke-dasharray="4 3"/>'
+            f'<polygon points="{_points([on_page(p) for p in outline])}" fill="none"'
+            f' stroke="{COLORS["halo"]}" stroke-width="2" stroke-dasharray="4 3"/>'
         )
     for axis, first, last in drawn.arrows:
         (x0, y0), (x1, y1) = on_page(first), on_page(last)
         fast = axis == drawn.fastest
         parts.append(
-            f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="currentColor" stroke-width="{2.2 if fast else 1}"/>'
+            f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" stroke="currentColor"'
+            f' stroke-width="{2.2 if fast else 1}"/>'
         )
-        parts.append(f'<circle cx="{x1:.1f}" cy="{y1:.1f}" r="{3 if fast else 2}" fill="currentColor"/>')
+        parts.append(
+            f'<circle cx="{x1:.1f}" cy="{y1:.1f}" r="{3 if fast else 2}" fill="currentColor"/>'
+        )
         upright = abs(x1 - x0) < 1
         words = f"{plan.dims[axis]} ({plan.shape[axis]:,})  {plan.strides[axis]:,} B apart"
         if upright:
@@ -56,7 +69,8 @@ def _row(plan: Any, cells: Row, left: float, top: float, width: float) -> list[s
     height, x, parts = 22.0, left + lead * cell, []
     if lead:
         parts.append(
-            f'<rect x="{left:.1f}" y="{top}" width="{lead * cell:.1f}" height="{height}" fill="none" stroke="currentColor" stroke-opacity=".4" stroke-dasharray="2 2"/>'
+            f'<rect x="{left:.1f}" y="{top}" width="{lead * cell:.1f}" height="{height}"'
+            ' fill="none" stroke="currentColor" stroke-opacity=".4" stroke-dasharray="2 2"/>'
         )
         parts.append(_label(left + lead * cell / 2, top + 15, f"{cells.lead_nbytes} B", faint=True))
         parts.append(_tick(left, top, height, 1.2))
@@ -66,7 +80,9 @@ def _row(plan: Any, cells: Row, left: float, top: float, width: float) -> list[s
             parts.append(_label(x + cell / 2, top + 14, "…"))
         else:
             parts.append(
-                f'<rect x="{x:.1f}" y="{top}" width="{cell:.1f}" height="{height}" fill="{COLORS[c.kind]}" fill-opacity=".75" stroke="currentColor" stroke-opacity=".35" stroke-width=".7"/>'
+                f'<rect x="{x:.1f}" y="{top}" width="{cell:.1f}" height="{height}"'
+                f' fill="{COLORS[c.kind]}" fill-opacity=".75" stroke="currentColor"'
+                ' stroke-opacity=".35" stroke-width=".7"/>'
             )
         if c.on_boundary:
             weight = 2.5 if c.index == aligned else 1.2
@@ -76,14 +92,20 @@ def _row(plan: Any, cells: Row, left: float, top: float, width: float) -> list[s
 
 
 def _tick(x: float, top: float, height: float, weight: float) -> str:
-    return f'<line x1="{x:.1f}" y1="{top - 5}" x2="{x:.1f}" y2="{top + height + 5}" stroke="{COLORS["boundary"]}" stroke-width="{weight}"/>'
+    return (
+        f'<line x1="{x:.1f}" y1="{top - 5}" x2="{x:.1f}" y2="{top + height + 5}"'
+        f' stroke="{COLORS["boundary"]}" stroke-width="{weight}"/>'
+    )
 
 
 def _legend(names: Sequence[tuple[str, str]], left: float, top: float) -> list[str]:
     parts, x = [], left
     for kind, words in names:
         width = 2.5 if kind == "boundary" else 11
-        parts.append(f'<rect x="{x:.1f}" y="{top - 9}" width="{width}" height="11" fill="{COLORS[kind]}" fill-opacity=".8"/>')
+        parts.append(
+            f'<rect x="{x:.1f}" y="{top - 9}" width="{width}" height="11" fill="{COLORS[kind]}"'
+            ' fill-opacity=".8"/>'
+        )
         parts.append(_label(x + width + 5, top, words, anchor="start", faint=True))
         x += width + 20 + 6.2 * len(words)
     return parts
@@ -102,17 +124,33 @@ def picture(plan: Any, pairs: Halo) -> str:
     if cells is not None:
         name = plan.dims[cells.fastest]
         step, side_by_side = plan.strides[cells.fastest], _is_contiguous(plan, cells.fastest)
-        how = "as it lies in memory" if side_by_side else f"its elements {step:,} bytes apart, without what lies between them"
-        parts.append(_label(10, height + 14, f"one row along {name}, {how}", anchor="start", faint=True))
+        how = (
+            "as it lies in memory"
+            if side_by_side
+            else f"its elements {step:,} bytes apart, without what lies between them"
+        )
+        parts.append(
+            _label(10, height + 14, f"one row along {name}, {how}", anchor="start", faint=True)
+        )
         parts += _row(plan, cells, 10, height + 28, width - 20)
-        names = [(kind, kind) for kind in ("domain", "halo", "padding") if any(c.kind == kind for c in cells.cells)]
+        names = [
+            (kind, kind)
+            for kind in ("domain", "halo", "padding")
+            if any(c.kind == kind for c in cells.cells)
+        ]
         parts += _legend(
-            [*names, ("boundary", f"{plan.byte_alignment}-byte boundary (bold: the aligned element)")], 10, height + 74
+            [
+                *names,
+                ("boundary", f"{plan.byte_alignment}-byte boundary (bold: the aligned element)"),
+            ],
+            10,
+            height + 74,
         )
         height += 86
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" style="width:100%;max-width:{width}px;height:auto" '
-        f'font-family="system-ui,sans-serif" font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f' style="width:100%;max-width:{width}px;height:auto" font-family="system-ui,sans-serif"'
+        f' font-size="12" fill="currentColor" role="img">{"".join(parts)}</svg>'
     )
 
 
@@ -121,7 +159,11 @@ def _is_contiguous(plan: Any, index: int) -> bool:
 
 
 def _run(plan: Any, index: int) -> str:
-    return "one contiguous run" if _is_contiguous(plan, index) else f"elements {plan.strides[index]:,} bytes apart"
+    return (
+        "one contiguous run"
+        if _is_contiguous(plan, index)
+        else f"elements {plan.strides[index]:,} bytes apart"
+    )
 
 
 def _words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
@@ -135,4 +177,7 @@ def _words(plan: Any, drawn: Box, left: float, top: float) -> list[str]:
         lines[1] = (f"{plan.dims[order[-1]]}, not drawn, is the fastest index", False)
     if drawn.outlines:
         lines.append(("dashed: the domain, without its halo", False))
-    return [_label(left, top + 19 * i, words, anchor="start", bold=bold, faint=not bold) for i, (words, bold) in enumerate(lines)]
+    return [
+        _label(left, top + 19 * i, words, anchor="start", bold=bold, faint=not bold)
+        for i, (words, bold) in enumerate(lines)
+    ]

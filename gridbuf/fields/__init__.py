@@ -1,1 +1,3 @@
-"""What operations on Fields need thought for: joining by name, reductions, NumPy's functions. Loaded when first used."""
+"""What operations on Fields need thought for: joining by name, reductions, NumPy's functions.
+Loaded when first used.
+"""

@@ -1,4 +1,6 @@
-"""NumPy's functions on Fields: by name where they reduce, join or broadcast, else on plain arrays, where the names allow it."""
+"""NumPy's functions on Fields: by name where they reduce, join or broadcast, else on plain arrays,
+where the names allow it.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -35,13 +37,16 @@ _BESIDE = {"out": None, "where": None, "weights": None}  # they do not say what 
 
 # These do not ask where an element stands.
 _WHEREVER = {
-    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.savez, np.savez_compressed,
+    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.savez,
+    np.savez_compressed,
     np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d,
 }  # fmt: skip
 
 
 def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Fields as the arrays that they are: by position, which is by name only where all have the same names."""
+    """Fields as the arrays that they are: by position, which is by name only where all have the
+    same names.
+    """
     objects = list(inside((args, kwargs)))
     check_masks(("data", obj) for obj in objects)
     fields = [obj for obj in objects if isinstance(obj, Field)]
@@ -49,10 +54,12 @@ def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if len(named) > 1 and func not in _WHEREVER:
         first, second = sorted(map(str, named))[:2]
         raise ValueError(
-            f"{func.__name__}: it goes by position, and the Fields' names {first} and {second} differ; "
-            "field.transpose(...) brings them into one order, field.numpy() has none"
+            f"{func.__name__}: it goes by position, and the Fields' names {first} and {second}"
+            " differ; field.transpose(...) brings them into one order, field.numpy() has none"
         )
-    lead = next((obj for obj in inside((args, {**kwargs, **_BESIDE})) if isinstance(obj, Field)), None)
+    lead = next(
+        (obj for obj in inside((args, {**kwargs, **_BESIDE})) if isinstance(obj, Field)), None
+    )
     if lead is not None and len(named) < 2:
         args, kwargs = numbered(func, args, kwargs, partial(reductions.positions, field=lead))
     device, given = any(map(operands.on_gpu, fields)), {}
@@ -67,7 +74,9 @@ def _on_arrays(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return obj
 
     result = func(*map(bare, args), **{name: bare(value) for name, value in kwargs.items()})
-    return given[id(result)][0] if id(result) in given and given[id(result)][1] is result else result
+    return (
+        given[id(result)][0] if id(result) in given and given[id(result)][1] is result else result
+    )
 
 
 # --- functions that go by name
@@ -78,7 +87,10 @@ def _joined(*objects: Any) -> tuple[list[Any], Resolution, bool]:
     device = any(map(operands.on_gpu, objects))
     resolution = resolve(tuple(map(operands.describe, objects)), ())
     return (
-        [adapted(a, adapt) for a, adapt in zip(operands.arrays(objects, device), resolution.adapts, strict=True)],
+        [
+            adapted(a, adapt)
+            for a, adapt in zip(operands.arrays(objects, device), resolution.adapts, strict=True)
+        ],
         resolution,
         device,
     )
@@ -126,7 +138,10 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
         own = names_of(obj)
         if own is not None and names is not None:
             if missing := lacking(own, names):
-                raise ValueError(f"{argument}: its dims {own} do not fit into {names}, which lack {', '.join(missing)}")
+                raise ValueError(
+                    f"{argument}: its dims {own} do not fit into {names}, which lack"
+                    f" {', '.join(missing)}"
+                )
             part = adapted(part, into(own, names))
         parts.append(part)
     target = operands.array(dst, device, "dst")
@@ -141,11 +156,19 @@ def _like(make: Callable[..., Any]) -> Callable[..., Any]:
     """zeros_like and its kin: a Field again, unless the caller asks for what a Field is not."""
 
     def function(
-        a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **options: Any
+        a: Any,
+        *args: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        **options: Any,
     ) -> Any:
         if shape is not None or order != "K" or options or not subok:
             plain = getattr(np, make.__name__)
-            return plain(a.numpy(), *args, dtype=dtype, order=order, subok=subok, shape=shape, **options)
+            return plain(
+                a.numpy(), *args, dtype=dtype, order=order, subok=subok, shape=shape, **options
+            )
         return make(a, *args) if dtype is None else make(a, *args, dtype=dtype)
 
     return function
@@ -168,7 +191,8 @@ def _accumulating(func: Any, method: Any) -> Callable[..., Any]:
             return _on_arrays(func, (a, axis, dtype, out), {})
         if axis is None and a.ndim != 1:
             raise ValueError(
-                f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy() is flattened by NumPy"
+                f"axis: which index of {names_of(a) or a.ndim} to accumulate along? field.numpy()"
+                " is flattened by NumPy"
             )
         return reductions.along(method, a, axis=0 if axis is None else axis, dtype=dtype, out=out)
 
@@ -189,14 +213,22 @@ def _argument(func: Any) -> Callable[..., Any]:
 
 
 def _of_order(func: Any) -> Callable[..., Any]:
-    """Percentiles and quantiles: several at once have an index more, without a name, so they are a plain array."""
+    """Percentiles and quantiles: several at once have an index more, without a name, so they are a
+    plain array.
+    """
 
-    def function(a: Any, q: Any, axis: Any = None, out: Any = None, *args: Any, **options: Any) -> Any:
+    def function(
+        a: Any, q: Any, axis: Any = None, out: Any = None, *args: Any, **options: Any
+    ) -> Any:
         options.update(zip(("overwrite_input", "method", "keepdims"), args, strict=False))
         check_masks((("q", q),))
         if not isinstance(a, Field) or np.ndim(q):
             return _on_arrays(func, (a, q, axis, out), options)
-        beside = {name: options.pop(name) for name in ("keepdims", "weights") if options.get(name) is not None}
+        beside = {
+            name: options.pop(name)
+            for name in ("keepdims", "weights")
+            if options.get(name) is not None
+        }
         return reductions.by_function(partial(func, q=q, **options), a, axis, out, **beside)
 
     return function
@@ -206,11 +238,20 @@ def _count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return reductions.by_function(np.count_nonzero, a, axis, None, keepdims)
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def _average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
     if not isinstance(a, Field):
-        return _on_arrays(np.average, (a, axis), {"weights": weights, "returned": returned, "keepdims": keepdims})
+        return _on_arrays(
+            np.average, (a, axis), {"weights": weights, "returned": returned, "keepdims": keepdims}
+        )
     keep = kept(keepdims)
-    return averaged(lambda f, **options: reductions.over_axes(f, a, axis, None, keep, **options), np.average, weights, returned)
+    return averaged(
+        lambda f, **options: reductions.over_axes(f, a, axis, None, keep, **options),
+        np.average,
+        weights,
+        returned,
+    )
 
 
 def _handlers() -> dict[Any, Callable[..., Any]]:
@@ -220,11 +261,14 @@ def _handlers() -> dict[Any, Callable[..., Any]]:
         **{func: _reducing(func) for func in (*POSITIONAL, np.ptp)},
         **{func: _argument(func) for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin)},
         **{func: _comparing(func) for func in (np.allclose, np.array_equal, np.array_equiv)},
-        **{func: _of_order(func) for func in (np.percentile, np.quantile, np.nanpercentile, np.nanquantile)},
-        np.cumsum: _accumulating(np.cumsum, np.add.accumulate), np.cumprod: _accumulating(np.cumprod, np.multiply.accumulate),
+        **{func: _of_order(func) for func in (np.percentile, np.quantile, np.nanpercentile,
+        np.nanquantile)},
+        np.cumsum: _accumulating(np.cumsum, np.add.accumulate),
+        np.cumprod: _accumulating(np.cumprod, np.multiply.accumulate),
         **{func: _accumulating(func, func) for func in (np.nancumsum, np.nancumprod)},
         np.average: _average, np.count_nonzero: _count_nonzero,
-        np.where: _where, np.clip: clip, np.isclose: _isclose, np.copyto: _copyto, np.transpose: _transpose,
+        np.where: _where, np.clip: clip, np.isclose: _isclose, np.copyto: _copyto,
+        np.transpose: _transpose,
         np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim,
         np.zeros_like: _like(arrays.zeros_like), np.ones_like: _like(arrays.ones_like),
         np.empty_like: _like(arrays.empty_like), np.full_like: _like(arrays.full_like),

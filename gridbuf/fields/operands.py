@@ -45,12 +45,16 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
 
 
 def takes(obj: Any) -> bool:
-    """Whether Fields compute with an object; others, such as storages and xarray's arrays, do so themselves."""
+    """Whether Fields compute with an object; others, such as storages and xarray's arrays, do so
+    themselves.
+    """
     if obj is None or isinstance(obj, Field) or type(obj) is np.ndarray:
         return True
     if isinstance(obj, _PLAIN):
         return not hasattr(type(obj), "__array_ufunc__")
-    if isinstance(obj, np.ndarray):  # a subclass with a mind of its own has a priority or its own protocol
+    if isinstance(
+        obj, np.ndarray
+    ):  # a subclass with a mind of its own has a priority or its own protocol
         return type(obj).__array_ufunc__ is _NUMPYS and getattr(obj, "__array_priority__", 0) <= 0
     if on_gpu(obj):
         return True
@@ -66,7 +70,9 @@ def takes(obj: Any) -> bool:
 
 
 def answers(obj: Any) -> bool:
-    """Whether an object is a number or list whose class answers ufuncs itself: an operator asks it so, as ndarray's does."""
+    """Whether an object is a number or list whose class answers ufuncs itself: an operator asks it
+    so, as ndarray's does.
+    """
     return isinstance(obj, _PLAIN) and getattr(type(obj), "__array_ufunc__", None) is not None
 
 
@@ -78,7 +84,9 @@ def on_gpu(obj: Any) -> bool:
 
 
 def refuse_names(ufunc: Any, operands: Iterable[Any]) -> None:
-    """Another library's array goes by position: that is right only where the names are the same. Storages know names."""
+    """Another library's array goes by position: that is right only where the names are the same.
+    Storages know names.
+    """
     operands = tuple(operands)
     if any(isinstance(obj, _core.StorageBase) for obj in operands):
         return
@@ -86,35 +94,48 @@ def refuse_names(ufunc: Any, operands: Iterable[Any]) -> None:
     if len(named) > 1:
         first, second = sorted(map(str, named))[:2]
         raise ValueError(
-            f"{ufunc.__name__}: the operands' names {first} and {second} differ, and one of them goes by position; "
-            "gridbuf.Field(array) takes its memory with its names, field.transpose(...) changes their order"
+            f"{ufunc.__name__}: the operands' names {first} and {second} differ, and one of them"
+            " goes by position; gridbuf.Field(array) takes its memory with its names,"
+            " field.transpose(...) changes their order"
         )
 
 
 def foreign(obj: Any) -> bool:
-    """Whether an object is an array of another library that answers ufuncs itself: dask's, xarray's."""
+    """Whether an object is an array of another library that answers ufuncs itself: dask's,
+    xarray's.
+    """
     ours = isinstance(obj, (Field, _core.StorageBase, np.ndarray, *_PLAIN))
     return not ours and getattr(type(obj), "__array_ufunc__", None) is not None
 
 
 def by_another(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call with another library's array: its class answers, first for Fields as they are, then for their plain arrays.
+    """A call with another library's array: its class answers, first for Fields as they are, then
+    for their plain arrays.
 
-    dask leaves a call to any class with `__array_ufunc__`, xarray refuses the classes that it does not know: both take an ndarray.
+    dask leaves a call to any class with `__array_ufunc__`, xarray refuses the classes that it does
+    not know: both take an ndarray.
     """
     others = [obj for obj in inputs if foreign(obj)]
-    if not others or kwargs.keys() & {"out", "where"} or any(isinstance(obj, (DeviceField, _core.StorageBase)) for obj in inputs):
+    if (
+        not others
+        or kwargs.keys() & {"out", "where"}
+        or any(isinstance(obj, (DeviceField, _core.StorageBase)) for obj in inputs)
+    ):
         return NotImplemented
     for obj in others:
         found = type(obj).__array_ufunc__(obj, ufunc, method, *inputs, **kwargs)
         if found is not NotImplemented:
             return found
-    return getattr(ufunc, method)(*(obj.numpy() if isinstance(obj, Field) else obj for obj in inputs), **kwargs)
+    return getattr(ufunc, method)(
+        *(obj.numpy() if isinstance(obj, Field) else obj for obj in inputs), **kwargs
+    )
 
 
 def arrays(objects: Iterable[Any], device: bool, argument: str = "operand") -> list[Any]:
     """The operands' arrays on that side; TypeError where one is on the other."""
-    return [obj if obj is None or is_scalar(obj) else array(obj, device, argument) for obj in objects]
+    return [
+        obj if obj is None or is_scalar(obj) else array(obj, device, argument) for obj in objects
+    ]
 
 
 def array(obj: Any, device: bool, argument: str = "operand") -> Any:
@@ -125,23 +146,29 @@ def array(obj: Any, device: bool, argument: str = "operand") -> Any:
                 return obj.cupy()
             except ImportError as error:
                 raise ImportError(
-                    f"{argument}: Fields on a GPU are computed with by cupy, which is not installed (pip install cupy-cuda13x, or the "
-                    "one for your CUDA); field.to(device='cpu') is a copy on the host"
+                    f"{argument}: Fields on a GPU are computed with by cupy, which is not installed"
+                    " (pip install cupy-cuda13x, or the one for your CUDA); field.to(device='cpu')"
+                    " is a copy on the host"
                 ) from error
         if on_gpu(obj):
             from gridbuf.names import as_cupy
 
             return as_cupy(obj)
         raise TypeError(
-            f"{argument}: {type(obj).__name__} lies on the host, and another operand on a GPU; "
-            "gridbuf.Field.from_array(data, dtype=None, device='gpu') copies it there, field.to(device='cpu') the other one here"
+            f"{argument}: {type(obj).__name__} lies on the host, and another operand on a GPU;"
+            " gridbuf.Field.from_array(data, dtype=None, device='gpu') copies it there,"
+            " field.to(device='cpu') the other one here"
         )
     if isinstance(obj, Field):
         return obj.numpy()
     if isinstance(obj, np.ndarray) or argument in ("out", "dst"):
         return obj if type(obj) is np.ndarray else host_array(obj)
     with wrapping.naming(argument):
-        return wrapping.values(obj) if isinstance(obj, (list, tuple)) else host_array(_core.values(obj))
+        return (
+            wrapping.values(obj)
+            if isinstance(obj, (list, tuple))
+            else host_array(_core.values(obj))
+        )
 
 
 def named(values: Any) -> Any:
@@ -163,14 +190,18 @@ def key(field: _core.Field, given: Any) -> Any:
     if names is None:
         if isinstance(given, tuple) and any(names_of(part) is not None for part in given):
             raise IndexError(
-                "key: an array with names can be the whole key only, not a part of one; part.numpy() goes by position"
+                "key: an array with names can be the whole key only, not a part of one;"
+                " part.numpy() goes by position"
             )
         return given
     mask, own = array(given, isinstance(field, DeviceField)), names_of(field)
     if own is None:
         return mask
     if mask.dtype != bool:
-        raise IndexError(f"key: an array with names must be a mask of bools, this one has {mask.dtype}; numpy() goes by position")
+        raise IndexError(
+            f"key: an array with names must be a mask of bools, this one has {mask.dtype}; numpy()"
+            " goes by position"
+        )
     if len(names) != len(own) or lacking(names, own):
         raise IndexError(f"key: a mask with the dims {names} cannot select from a Field with {own}")
     return adapted(mask, into(names, own))

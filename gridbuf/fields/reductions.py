@@ -1,4 +1,6 @@
-"""Reductions of Fields, over indices given by name or by number, and the other methods of ufuncs."""
+"""Reductions of Fields, over indices given by name or by number, and the other methods of
+ufuncs.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -36,16 +38,21 @@ def _left(field: _core.Field, over: tuple[int, ...], keepdims: bool) -> Resoluti
 Reduction = Callable[..., Any]  # of an array, with axis, out, keepdims and what else NumPy has
 
 
-def over_axes(function: Reduction, field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any) -> Any:
+def over_axes(
+    function: Reduction, field: _core.Field, axis: Any, out: Any, keepdims: bool, **options: Any
+) -> Any:
     """A reduction by NumPy into a Field, or a number where no index is left.
 
-    A new result is NumPy's own, moved into a Field: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
+    A new result is NumPy's own, moved into a Field: with an `out` NumPy sums float16 otherwise, and
+    what dtype it gives depends on more than dtypes.
     """
     device, keepdims = operands.on_gpu(field), kept(keepdims)
     check_out(out)
     if isinstance(out, tuple):
         (out,) = out
-    over = tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)  # of no indices NumPy judges
+    over = (
+        tuple(range(field.ndim)) if axis is None or field.ndim == 0 else positions(axis, field)
+    )  # of no indices NumPy judges
     left = _left(field, over, keepdims)
     source = operands.array(field, device)
     wrapping.check_masks(options.items())
@@ -77,7 +84,9 @@ def _target(result: Any, left: Resolution, device: bool) -> Any:
 
 
 def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
-    """A mask's, a mean's or weights' array, its indices where the Field has those of the same name."""
+    """A mask's, a mean's or weights' array, its indices where the Field has those of the same
+    name.
+    """
     if is_scalar(obj):
         return obj
     array, names, own = operands.array(obj, device, argument), names_of(obj), names_of(field)
@@ -91,18 +100,29 @@ def _beside(argument: str, obj: Any, field: _core.Field, device: bool) -> Any:
 
 
 def reduce(
-    ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    ufunc: Any,
+    source: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    **options: Any,
 ) -> Any:
     """`ufunc.reduce`."""
     if not isinstance(source, Field):  # the output is one, or the mask
         device, target = operands.on_gpu(source), out[0] if isinstance(out, tuple) else out
         into_array, options["where"] = (
-            operands.arrays((obj,), device, name)[0] for name, obj in (("out", target), ("where", options.get("where", True)))
+            operands.arrays((obj,), device, name)[0]
+            for name, obj in (("out", target), ("where", options.get("where", True)))
         )
         found = ufunc.reduce(source, axis, dtype, into_array, keepdims, **options)
         return found if target is None else target
     asked = {} if dtype is None else {"dtype": dtype}
-    function: Reduction = partial(_on_gpu, ufunc, **asked) if operands.on_gpu(source) else partial(ufunc.reduce, **asked)
+    function: Reduction = (
+        partial(_on_gpu, ufunc, **asked)
+        if operands.on_gpu(source)
+        else partial(ufunc.reduce, **asked)
+    )
     return over_axes(function, source, axis, out, keepdims, **options)
 
 
@@ -113,17 +133,25 @@ def _on_gpu(ufunc: Any, array: Any, **options: Any) -> Any:
 
 
 def by_function(
-    function: Callable[..., Any], field: _core.Field, axis: Any = None, out: Any = None, keepdims: Any = False, **options: Any
+    function: Callable[..., Any],
+    field: _core.Field,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    **options: Any,
 ) -> Any:
     """np.mean, np.std and their like."""
     keep, options = kept(keepdims), given(options)
     if function in UFUNC_OF:
-        return reduce(UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options)
+        return reduce(
+            UFUNC_OF[function], field, axis, options.pop("dtype", None), out, keep, **options
+        )
     return over_axes(function, field, axis, out, keep, **options)
 
 
 UFUNC_OF: dict[Any, Any] = {
-    np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.amax: np.maximum, np.min: np.minimum, np.amin: np.minimum,
+    np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.amax: np.maximum,
+    np.min: np.minimum, np.amin: np.minimum,
     np.any: np.logical_or, np.all: np.logical_and,
 }  # fmt: skip
 
@@ -133,7 +161,9 @@ def accumulate(ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: A
     return along(ufunc.accumulate, source, (), axis, dtype, out)
 
 
-def reduceat(ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def reduceat(
+    ufunc: Any, source: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
+) -> Any:
     """`ufunc.reduceat`: the index along which it goes has no halo any more."""
     where = wrapping.values(indices)
     where = where if where.size else where.astype(np.intp)  # an empty list is one of floats
@@ -149,15 +179,20 @@ def along(
     out: Any = None,
     size: int | None = None,
 ) -> Any:
-    """What goes along one index by a method of NumPy; `size` is what is left of it, None for all."""
+    """What goes along one index by a method of NumPy; `size` is what is left of it, None for
+    all.
+    """
     if isinstance(out, tuple):
         (out,) = out
     if not isinstance(source, Field):
-        found = method(source, *extra, axis, dtype, operands.arrays((out,), operands.on_gpu(source), "out")[0])
+        found = method(
+            source, *extra, axis, dtype, operands.arrays((out,), operands.on_gpu(source), "out")[0]
+        )
         return found if out is None else out
     if operands.on_gpu(source):
         raise TypeError(
-            f"{getattr(method, '__self__', np).__name__}.{method.__name__}: not on the GPU; field.to(device='cpu') is a copy on the host"
+            f"{getattr(method, '__self__', np).__name__}.{method.__name__}: not on the GPU;"
+            " field.to(device='cpu') is a copy on the host"
         )
     at = positions(axis, source)
     if len(at) != 1:
@@ -171,20 +206,34 @@ def along(
     array = source.numpy()
     made = out
     if out is None:
-        made = new(source, whole, accumulated_dtype(method, array.dtype, dtype, *((np.zeros(1, int),) if extra else ())))
+        made = new(
+            source,
+            whole,
+            accumulated_dtype(method, array.dtype, dtype, *((np.zeros(1, int),) if extra else ())),
+        )
     method(array, *extra, at[0], dtype, _target(made, whole, False))
     return made
 
 
 def at(ufunc: Any, field: Any, indices: Any, *values: Any, **kwargs: Any) -> None:
     """`ufunc.at`: what its key selects has no names."""
-    named = [obj for obj in (*(indices if isinstance(indices, tuple) else (indices,)), *values) if names_of(obj) is not None]
+    named = [
+        obj
+        for obj in (*(indices if isinstance(indices, tuple) else (indices,)), *values)
+        if names_of(obj) is not None
+    ]
     if named or (operands.on_gpu(field)):
         raise TypeError(
-            f"{ufunc.__name__}.at: what the indices select has no names, and {'an operand has' if named else 'the Field is on a GPU'}; "
-            "field.numpy() goes by position on the host"
+            f"{ufunc.__name__}.at: what the indices select has no names, and"
+            f" {'an operand has' if named else 'the Field is on a GPU'}; field.numpy() goes by"
+            " position on the host"
         )
     ufunc.at(operands.array(field, False), indices, *operands.arrays(values, False), **kwargs)
 
 
-METHODS: dict[str, Callable[..., Any]] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "at": at}
+METHODS: dict[str, Callable[..., Any]] = {
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "reduceat": reduceat,
+    "at": at,
+}

@@ -26,18 +26,27 @@ def _slowest_first(lead: _core.Field, resolution: Resolution, ndim: int) -> tupl
         return (*missing, *kept)
     if set(names) <= set(own):
         return tuple(names.index(own[i]) for i in order if own[i] in names)
-    # No operand knows where all indices belong. Data dimensions are slowest; I, J, K go as they do in lead.
+    # No operand knows where all indices belong. Data dimensions are slowest; I, J, K go as they do
+    # in lead.
     letters = [own[i] for i in order if own[i] in "IJK"]
     backwards = len(letters) > 1 and letters[-1] == min(letters)
     wanted = canonical(names)
     spatial = [name for name in wanted if name in "IJK"]
-    return tuple(names.index(n) for n in (*(n for n in wanted if n not in "IJK"), *(spatial[::-1] if backwards else spatial)))
+    return tuple(
+        names.index(n)
+        for n in (
+            *(n for n in wanted if n not in "IJK"),
+            *(spatial[::-1] if backwards else spatial),
+        )
+    )
 
 
 def lead_of(operands: tuple[Any, ...], names: tuple[str, ...] | None) -> _core.Field:
     """The Field that a result takes after: the first that has all of its names, else the first."""
     fields = [obj for obj in operands if isinstance(obj, Field)]
-    return next((f for f in fields if names is not None and set(names) == set(names_of(f) or ())), fields[0])
+    return next(
+        (f for f in fields if names is not None and set(names) == set(names_of(f) or ())), fields[0]
+    )
 
 
 def new(lead: _core.Field, resolution: Resolution, dtype: "np.dtype[Any]") -> _core.Field:

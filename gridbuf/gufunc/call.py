@@ -20,10 +20,11 @@ FLAGS = {"invalid": 1, "divide": 2, "overflow": 4}
 class GUFunc(Choosing):
     """A function on the elements of a stack, from kernels for several types.
 
-    A gufunc is called as NumPy's are: ``g(x, y, out=None, where=True, axes=None, axis=None, keepdims=False,
-    casting="same_kind", dtype=None, signature=None, errors="raise", workers=None)``, and its uniform parameters
-    are keywords besides. `errors` is "raise", "return", "warn" or "ignore"; `workers` is how many threads may share
-    the work; `axis` may be a dimension's name where the operands have names.
+    A gufunc is called as NumPy's are: ``g(x, y, out=None, where=True, axes=None, axis=None,
+    keepdims=False, casting="same_kind", dtype=None, signature=None, errors="raise",
+    workers=None)``, and its uniform parameters are keywords besides. `errors` is "raise", "return",
+    "warn" or "ignore"; `workers` is how many threads may share the work; `axis` may be a
+    dimension's name where the operands have names.
 
     Parameters
     ----------
@@ -35,11 +36,11 @@ class GUFunc(Choosing):
         reached by safe casts is taken.
     name, doc : str, optional
     generator : callable, optional
-        ``generator(types, layouts) -> Kernel``, asked when no kernel fits, once for each set of types; what it
-        returns serves these types and no others.
+        ``generator(types, layouts) -> Kernel``, asked when no kernel fits, once for each set of
+        types; what it returns serves these types and no others.
     output_dims : callable, optional
-        Gets the dict of known core sizes (unknown ones are None) and returns it filled in. It is asked once for each
-        set of shapes.
+        Gets the dict of known core sizes (unknown ones are None) and returns it filled in. It is
+        asked once for each set of shapes.
     flags : sequence of str
         Which floating-point exceptions make an element fail.
     identity : scalar, optional
@@ -74,13 +75,17 @@ class GUFunc(Choosing):
         identity: Any = None,
     ) -> Self:
         if not isinstance(signature, str):
-            raise SignatureError(f"signature: expected a str such as '(n),(n)->()', got {signature!r}")
+            raise SignatureError(
+                f"signature: expected a str such as '(n),(n)->()', got {signature!r}"
+            )
         if not isinstance(name, str):
             raise TypeError(f"name: expected a str, got {name!r}")
         if not (doc is None or isinstance(doc, str)):
             raise TypeError(f"doc: expected a str or None, got {doc!r}")
         listed = isinstance(flags, list | tuple | set | frozenset)
-        unknown = [f for f in flags if not isinstance(f, str) or f not in FLAGS] if listed else flags
+        unknown = (
+            [f for f in flags if not isinstance(f, str) or f not in FLAGS] if listed else flags
+        )
         if not listed or unknown:
             raise ValueError(f"flags: {unknown!r} is none of {list(FLAGS)}; give a list of them")
         g = super().__new__(cls, name, signature, sum(FLAGS[f] for f in set(flags)))
@@ -90,7 +95,9 @@ class GUFunc(Choosing):
         try:
             given = tuple(kernels)
         except TypeError:
-            raise SignatureError(f"kernels: expected a sequence of kernels, got {kernels!r}") from None
+            raise SignatureError(
+                f"kernels: expected a sequence of kernels, got {kernels!r}"
+            ) from None
         for kernel in given:
             g.register(kernel)
         return g
@@ -116,11 +123,18 @@ class GUFunc(Choosing):
         uniforms = len(self._uniform_types)
         n = (len(lines) - uniforms - self.nargs) // 2
         self._dim_names, self._uniform_names = lines[:n], lines[n : n + uniforms]
-        self._dims = [(int(size.rstrip("c?")), "c" in size, "?" in size) for size in lines[n + uniforms : 2 * n + uniforms]]
+        self._dims = [
+            (int(size.rstrip("c?")), "c" in size, "?" in size)
+            for size in lines[n + uniforms : 2 * n + uniforms]
+        ]
         self._cores = [tuple(map(int, core.split())) for core in lines[2 * n + uniforms :]]
         if clash := KEYWORDS.keys() & set(self._uniform_names):
-            raise SignatureError(f"signature: {min(clash)} is a keyword of every call; name the uniform parameter differently")
-        self.__name__, self.__doc__ = name, f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
+            raise SignatureError(
+                f"signature: {min(clash)} is a keyword of every call; name the uniform parameter"
+                " differently"
+            )
+        self.__name__ = name
+        self.__doc__ = f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
         self._generated, self._lock = {}, threading.RLock()
         self._states: list[tuple[int, str]] = []  # numbers and types
         self._kept: list[StateKernel] = []  # what they hold stays alive
@@ -170,13 +184,16 @@ class GUFunc(Choosing):
             return int(number)
         if not isinstance(kernel, Kernel):
             raise SignatureError(
-                f"kernel: expected what numpy_loop, status_loop, scalar or go returns, got {type(kernel).__name__}"
+                "kernel: expected what numpy_loop, status_loop, scalar or go returns, got"
+                f" {type(kernel).__name__}"
             )
         return self._register(kernel, 0)
 
     def _register(self, kernel: Kernel, flags: int) -> int:
         types = parse_types(kernel.types, self.nin, self.nout)
-        number = self._add(kernel.form, kernel.address, kernel.data, kernel.go_name, types, kernel.flags | flags)
+        number = self._add(
+            kernel.form, kernel.address, kernel.data, kernel.go_name, types, kernel.flags | flags
+        )
         self._owners.append(kernel)
         return int(number)
 
@@ -191,8 +208,12 @@ class GUFunc(Choosing):
         return f"<gufunc {self.name!r} {self.signature}>"
 
     def __getattr__(self, name: str) -> Any:
-        if name != "__signature__":  # asked for by inspect.signature alone, which costs milliseconds to load
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        if (
+            name != "__signature__"
+        ):  # asked for by inspect.signature alone, which costs milliseconds to load
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
         return signature_of(self.nin, self._uniform_names)
 
     def __copy__(self) -> "GUFunc":
@@ -203,8 +224,8 @@ class GUFunc(Choosing):
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            f"{self!r} cannot be pickled: its kernels are addresses in this process; make it again where it is needed, "
-            "for instance at the top of a module"
+            f"{self!r} cannot be pickled: its kernels are addresses in this process; make it again"
+            " where it is needed, for instance at the top of a module"
         )
 
     # ---- a call ----
@@ -247,7 +268,9 @@ class GUFunc(Choosing):
         check()
         return start(run)
 
-    def _prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any], errors: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    def _prepare(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], errors: str
+    ) -> tuple[Callable[[], Any], Callable[[], Any]]:
         """A call that is ready to run, and one that only checks whether it can."""
         held = captured(args, self.nin)
         options = {**kwargs, "errors": errors}
@@ -264,7 +287,8 @@ class GUFunc(Choosing):
         Returns
         -------
         Resolution
-            The kernel, the dtypes it works in, the outer shape and the outputs: their shape, dtype, strides and dims.
+            The kernel, the dtypes it works in, the outer shape and the outputs: their shape, dtype,
+            strides and dims.
 
         Raises
         ------

@@ -1,4 +1,6 @@
-"""What the C side asks for, once for each new kind of call: the kernel, numbers in its types, core sizes."""
+"""What the C side asks for, once for each new kind of call: the kernel, numbers in its types, core
+sizes.
+"""
 
 import operator
 import threading
@@ -49,7 +51,14 @@ class Choosing(_core.GUFunc):
     def _uniform(self, i: int, value: Any) -> Any:
         return exact(self._uniform_names[i], DTYPES[self._uniform_types[i]].kind, value)
 
-    def _choose(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], dtype: Any, signature: Any, casting: str) -> int:
+    def _choose(
+        self,
+        inputs: tuple[Any, ...],
+        outs: tuple[Any, ...],
+        dtype: Any,
+        signature: Any,
+        casting: str,
+    ) -> int:
         """The number of the kernel for these inputs, arrays or Python numbers."""
         operands = [read_input(x, i) for i, x in enumerate(inputs)]
         kernel = self._kernel(operands, dtype, signature, casting)
@@ -57,20 +66,27 @@ class Choosing(_core.GUFunc):
         return kernel
 
     def _kernel(self, inputs: list[Input], dtype: Any, signature: Any, casting: str) -> int:
-        wanted = b"" if dtype is None and signature is None else bytes(self._wanted(dtype, signature))
+        wanted = (
+            b"" if dtype is None and signature is None else bytes(self._wanted(dtype, signature))
+        )
         try:
             return self._find_kernel(inputs, wanted, casting)
         except SignatureError:
             if self._generator is None:
                 raise
-            types = "".join(DTYPES[w or o.number].char for o, w in zip(inputs, wanted or bytes(self.nin), strict=False))
+            types = "".join(
+                DTYPES[w or o.number].char
+                for o, w in zip(inputs, wanted or bytes(self.nin), strict=False)
+            )
             found = self._generate(types, tuple(o.layout for o in inputs))
             if not all(w in (0, t) for w, t in zip(wanted, self._types(found), strict=False)):
                 raise
         return found
 
     def _find_kernel(self, inputs: list[Input], wanted: bytes, casting: str) -> int:
-        """The registered kernel for inputs of these types; wanted: the types asked for, b"" for none."""
+        """The registered kernel for inputs of these types; wanted: the types asked for, b"" for
+        none.
+        """
         types = bytes(o.number | (0 if o.array.dtype.isnative else _core.SWAPPED) for o in inputs)
         return self._select(types, bytes(o.weak for o in inputs), wanted, casting)
 
@@ -85,10 +101,18 @@ class Choosing(_core.GUFunc):
         assert self._generator is not None
         kernel = self._generator(types, layouts)
         if not isinstance(kernel, Kernel):
-            raise SignatureError(f"generator: it returned {type(kernel).__name__} for the types {types!r}, a kernel is needed")
+            raise SignatureError(
+                f"generator: it returned {type(kernel).__name__} for the types {types!r}, a kernel"
+                " is needed"
+            )
         takes = parse_types(kernel.types, self.nin, self.nout)[: self.nin]
-        if not all(np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)):
-            raise SignatureError(f"generator: asked for the types {types!r}, it returned a kernel for {kernel.types!r}")
+        if not all(
+            np.can_cast(np.dtype(c), DTYPES[t], "safe") for c, t in zip(types, takes, strict=True)
+        ):
+            raise SignatureError(
+                f"generator: asked for the types {types!r}, it returned a kernel for"
+                f" {kernel.types!r}"
+            )
         return self._register(kernel, _core.GENERATED)
 
     def _folded_type(self, array: int, dtype: int, out: int) -> int:
@@ -104,7 +128,11 @@ class Choosing(_core.GUFunc):
             number = self._folded_type(array, dtype, out)
             for n, owner in enumerate(self._owners):
                 of_generator = n in self._generated.values()
-                if not of_generator and self._types(n) == bytes([number] * 3) and owner.go_name is None:
+                if (
+                    not of_generator
+                    and self._types(n) == bytes([number] * 3)
+                    and owner.go_name is None
+                ):
                     return n
         except SignatureError:
             if self._generator is None:
@@ -112,10 +140,15 @@ class Choosing(_core.GUFunc):
         if self._generator is not None:
             n = self._generate(DTYPES[dtype or out or array].char * 2, ("strided", "strided"))
             types = self._types(n)
-            if types == types[:1] * 3 and (dtype or out) in (0, types[0]) and self._owners[n].go_name is None:
+            if (
+                types == types[:1] * 3
+                and (dtype or out) in (0, types[0])
+                and self._owners[n].go_name is None
+            ):
                 return n
         raise SignatureError(
-            f"{self.name}: reducing needs a C kernel with one type for its operands; its kernels are {', '.join(self.types)}"
+            f"{self.name}: reducing needs a C kernel with one type for its operands; its kernels"
+            f" are {', '.join(self.types)}"
         )
 
     def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
@@ -129,23 +162,36 @@ class Choosing(_core.GUFunc):
             return [0] * self.nin + [_number(dtype, "dtype")] * self.nout
         parts = list(signature.replace("->", "")) if isinstance(signature, str) else signature
         if not isinstance(parts, (list, tuple)) or len(parts) != self.nargs:
-            raise SignatureError(f"signature: {signature!r} does not fit {self.nin} inputs and {self.nout} outputs")
+            raise SignatureError(
+                f"signature: {signature!r} does not fit {self.nin} inputs and {self.nout} outputs"
+            )
         return [0 if p is None else _number(p, "signature") for p in parts]
 
-    def _check_casts(self, inputs: list[Input], outs: tuple[Any, ...], types: bytes, casting: str) -> None:
+    def _check_casts(
+        self, inputs: list[Input], outs: tuple[Any, ...], types: bytes, casting: str
+    ) -> None:
         for i, (o, number) in enumerate(zip(inputs, types, strict=False)):
             self._check_cast(f"input {i}", _kind_of(o, DTYPES[number]), DTYPES[number], casting)
         for i, (out, number) in enumerate(zip(outs, types[self.nin :], strict=True)):
             if out is not None:
-                self._check_cast("out" if self.nout == 1 else f"out[{i}]", DTYPES[number], out.dtype, casting)
+                self._check_cast(
+                    "out" if self.nout == 1 else f"out[{i}]", DTYPES[number], out.dtype, casting
+                )
 
     def _check_cast(self, what: str, source: Any, target: Any, casting: str) -> None:
         if not np.can_cast(source, target, casting):  # type: ignore[arg-type]
-            raise SignatureError(f"{self.name}: {what} cannot be cast from {source} to {target} with casting={casting!r}")
+            raise SignatureError(
+                f"{self.name}: {what} cannot be cast from {source} to {target} with"
+                f" casting={casting!r}"
+            )
 
     def _numbers(self, values: tuple[Any, ...], types: bytes) -> tuple[Any, ...]:
-        """Python numbers in the types of the kernel, or other numbers with which to look for a kernel again."""
-        return tuple(None if v is None else weak(v, DTYPES[t]) for v, t in zip(values, types, strict=True))
+        """Python numbers in the types of the kernel, or other numbers with which to look for a
+        kernel again.
+        """
+        return tuple(
+            None if v is None else weak(v, DTYPES[t]) for v, t in zip(values, types, strict=True)
+        )
 
     def _sizes(self, shapes: tuple[Any, ...], kernel: int) -> tuple[int, ...]:
         """The sizes of the core dimensions, -1 where the operands tell."""
@@ -154,7 +200,9 @@ class Choosing(_core.GUFunc):
         known = self._known(shapes)
         filled = self._output_dims(dict(known))
         if not isinstance(filled, dict) or set(filled) != set(known):
-            raise SignatureError(f"output_dims: expected a dict with sizes of {list(known)}, got {filled!r}")
+            raise SignatureError(
+                f"output_dims: expected a dict with sizes of {list(known)}, got {filled!r}"
+            )
         try:
             return tuple(operator.index(filled[n]) if filled[n] is not None else -1 for n in known)
         except TypeError:
@@ -163,7 +211,7 @@ class Choosing(_core.GUFunc):
     def _known(self, shapes: tuple[Any, ...]) -> dict[str, int | None]:
         """What the signature and the operands say of core sizes."""
         known: dict[str, int | None] = {
-            n: (d[0] if d[0] >= 0 else None) for n, d in zip(self._dim_names, self._dims, strict=True)
+            n: d[0] if d[0] >= 0 else None for n, d in zip(self._dim_names, self._dims, strict=True)
         }
         for shape, core in zip(shapes, self._cores, strict=True):
             if shape is not None and core and len(shape) >= len(core):
@@ -185,7 +233,9 @@ def _number(dtype: Any, argument: str) -> int:
 
 
 def _kind_of(operand: Input, target: "np.dtype[Any]") -> "np.dtype[Any]":
-    """An input's dtype for the question whether it may be cast; a Python number adapts to types of its kind and above."""
+    """An input's dtype for the question whether it may be cast; a Python number adapts to types of
+    its kind and above.
+    """
     if not operand.weak:
         found: np.dtype[Any] = operand.array.dtype
         return found

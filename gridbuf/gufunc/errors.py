@@ -7,7 +7,13 @@ from numpy.typing import NDArray
 
 from gridbuf._core import DIVIDE, INVALID, OVERFLOW, PANIC, STATUS
 
-_REASONS = {INVALID: "invalid value", DIVIDE: "division by zero", OVERFLOW: "overflow", STATUS: "kernel status", PANIC: "panic"}
+_REASONS = {
+    INVALID: "invalid value",
+    DIVIDE: "division by zero",
+    OVERFLOW: "overflow",
+    STATUS: "kernel status",
+    PANIC: "panic",
+}
 
 
 class ErrorInfo:
@@ -48,7 +54,11 @@ class ErrorInfo:
         """The index of the first of them; None when nothing failed."""
         if not self.nfailed:
             return None
-        return tuple(int(i) for i in np.unravel_index(int(np.argmax(self.failed)), self.codes.shape)) if self.codes.ndim else ()
+        return (
+            tuple(int(i) for i in np.unravel_index(int(np.argmax(self.failed)), self.codes.shape))
+            if self.codes.ndim
+            else ()
+        )
 
     def __bool__(self) -> bool:
         return self.nfailed > 0

@@ -12,7 +12,8 @@ _pending: dict[int, "Future"] = {}
 
 
 class Future(concurrent.futures.Future[Any]):
-    """The result of a call that was submitted: a `concurrent.futures.Future`, which can be awaited as well.
+    """The result of a call that was submitted: a `concurrent.futures.Future`, which can be awaited
+    as well.
 
     It can be cancelled as long as its call has not begun. In a forked child a call that
     was not done when the process was forked raises RuntimeError, for its threads are not there.
@@ -42,7 +43,10 @@ def start(run: Callable[[], Any]) -> Future:
     """Run on a thread of the pool."""
     global _pool
     if _forked:
-        raise RuntimeError("submit: a forked child has no threads to run this; call the gufunc, or start processes with 'spawn'")
+        raise RuntimeError(
+            "submit: a forked child has no threads to run this; call the gufunc, or start processes"
+            " with 'spawn'"
+        )
     with _lock:
         if _pool is None:
             _pool = concurrent.futures.ThreadPoolExecutor(2, "gridbuf-gufunc")
@@ -56,7 +60,9 @@ _forked = False
 
 
 def _after_fork() -> None:
-    """Nobody will finish what is pending: its locks may be held, and its callbacks are the parent's."""
+    """Nobody will finish what is pending: its locks may be held, and its callbacks are the
+    parent's.
+    """
     global _forked
     _forked = True
     for future in _pending.values():
@@ -65,7 +71,10 @@ def _after_fork() -> None:
         if not future.done():
             future._state = "RUNNING"
             future.set_exception(
-                RuntimeError("submit: this process was forked before the call was done; its threads are the parent's")
+                RuntimeError(
+                    "submit: this process was forked before the call was done; its threads are the"
+                    " parent's"
+                )
             )
     _pending.clear()
 

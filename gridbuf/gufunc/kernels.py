@@ -15,7 +15,8 @@ _CTYPES: Any = (ctypes.CFUNCTYPE(None).__bases__[0], ctypes.c_void_p)
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loop for one combination of types, as `numpy_loop`, `status_loop`, `scalar` and `go` make it.
+    """A loop for one combination of types, as `numpy_loop`, `status_loop`, `scalar` and `go` make
+    it.
 
     Parameters
     ----------
@@ -43,10 +44,15 @@ class Kernel:
 
 
 def address_of(source: Any, arg: str = "source") -> int:
-    """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule, a numba cfunc or a LowLevelCallable."""
+    """The address of a compiled function: an int, a ctypes or cffi function, a PyCapsule, a numba
+    cfunc or a LowLevelCallable.
+    """
     if type(source).__name__ == "LowLevelCallable" and isinstance(source, tuple):
         if source.user_data is not None:  # type: ignore[attr-defined]
-            raise ValueError(f"{arg}: the user_data of a LowLevelCallable belongs to SciPy's callbacks; give data= instead")
+            raise ValueError(
+                f"{arg}: the user_data of a LowLevelCallable belongs to SciPy's callbacks; give"
+                " data= instead"
+            )
         source = source.function  # type: ignore[attr-defined]
     if isinstance(source, int) and not isinstance(source, bool):
         address = source
@@ -62,10 +68,13 @@ def address_of(source: Any, arg: str = "source") -> int:
     else:
         jitted = hasattr(source, "py_func") and type(source).__module__.startswith("numba.")
         raise TypeError(
-            f"{arg}: a function of numba's njit has no address that C can call; compile it with numba.cfunc and give that"
+            f"{arg}: a function of numba's njit has no address that C can call; compile it with"
+            " numba.cfunc and give that"
             if jitted
-            else f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule, a numba cfunc or a LowLevelCallable, "
-            f"got {type(source).__name__}"
+            else (
+                f"{arg}: expected an address (int), a ctypes or cffi function, a PyCapsule, a numba"
+                f" cfunc or a LowLevelCallable, got {type(source).__name__}"
+            )
         )
     if not 0 < address < 1 << 64:
         raise ValueError(f"{arg}: the address of a compiled function is not {address}")
@@ -117,8 +126,8 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
 def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> Kernel:
     """A loop that says which elements failed.
 
-    As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at first, NULL when not
-    wanted); it returns the number of failed elements as ``intptr_t``.
+    As `numpy_loop`, with one argument more, ``uint8_t *status`` (one byte per element, zero at
+    first, NULL when not wanted); it returns the number of failed elements as ``intptr_t``.
 
     Examples
     --------
@@ -186,12 +195,20 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
     array([ 5., 13.])
     """
     inputs, _, outputs = types.partition("->") if isinstance(types, str) else ("",) * 3
-    if not inputs or set(types) - set("->") not in ({"d"}, {"f"}) or len(outputs) != 1 or not 1 <= len(inputs) <= 4:
+    if (
+        not inputs
+        or set(types) - set("->") not in ({"d"}, {"f"})
+        or len(outputs) != 1
+        or not 1 <= len(inputs) <= 4
+    ):
         raise SignatureError(
-            f"types: {types!r} is no scalar function's; it has one to four inputs and one output, all 'd' or all 'f'"
+            f"types: {types!r} is no scalar function's; it has one to four inputs and one output,"
+            " all 'd' or all 'f'"
         )
     loop = _core.gufunc_scalar_loop(len(inputs), outputs == "f")
-    return Kernel(NUMPY_LOOP, types, loop, address_of(source), flags=MEASURED, owner=(source, owner))
+    return Kernel(
+        NUMPY_LOOP, types, loop, address_of(source), flags=MEASURED, owner=(source, owner)
+    )
 
 
 def registered() -> list[str]:

@@ -18,7 +18,9 @@ _VALUES = (list, tuple, *WEAK, np.generic)
 
 
 class Input(NamedTuple):
-    """An input as the search for a kernel needs it: its array, the engine's number of its type, and what Python number it is."""
+    """An input as the search for a kernel needs it: its array, the engine's number of its type, and
+    what Python number it is.
+    """
 
     array: "np.ndarray[Any, Any]"
     number: int
@@ -40,7 +42,9 @@ def target(given: Any) -> "np.ndarray[Any, Any]":
 
 
 def _array(given: Any, what: str) -> "np.ndarray[Any, Any]":
-    """The memory of an operand, or for an input the values of what has none, as NumPy reads them."""
+    """The memory of an operand, or for an input the values of what has none, as NumPy reads
+    them.
+    """
     with naming(what):
         if what[:3] == "out":
             return target(given)
@@ -62,7 +66,9 @@ def normal(given: Any, what: str) -> Any:
     if names is None or len(names) != array.ndim:
         return array
     halo, origin = getattr(given, "halo", None), getattr(given, "origin", None)
-    halo, origin = (x if isinstance(x, tuple) and len(x) == array.ndim else None for x in (halo, origin))
+    halo, origin = (
+        x if isinstance(x, tuple) and len(x) == array.ndim else None for x in (halo, origin)
+    )
     return _core.Field(array, dims=names, halo=halo, origin=origin)
 
 
@@ -77,12 +83,22 @@ def read_input(given: Any, i: int) -> Input:
 
 
 def weak(value: Any, dtype: "np.dtype[Any]") -> "np.ndarray[Any, Any]":
-    """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy 1 would wrap it)."""
-    if dtype.kind in "iu" and isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+    """A Python number in the type of a kernel; an int that does not fit is an OverflowError (NumPy
+    1 would wrap it).
+    """
+    if (
+        dtype.kind in "iu"
+        and isinstance(value, int)
+        and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+    ):
         raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
-    return np.asarray(value).astype(dtype) if isinstance(value, complex) else np.asarray(value, dtype)
+    return (
+        np.asarray(value).astype(dtype) if isinstance(value, complex) else np.asarray(value, dtype)
+    )
 
 
 def captured(args: tuple[Any, ...], nin: int) -> tuple[Any, ...]:
     """The operands of a call that runs later: lists are read now, memory is shared."""
-    return tuple(values(a) if i < nin and isinstance(a, (list, tuple)) else a for i, a in enumerate(args))
+    return tuple(
+        values(a) if i < nin and isinstance(a, (list, tuple)) else a for i, a in enumerate(args)
+    )

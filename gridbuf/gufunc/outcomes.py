@@ -9,8 +9,18 @@ from gridbuf.gufunc.choosing import Choosing
 from gridbuf.gufunc.errors import ErrorInfo, PartialSuccess, TotalFailure
 
 
-def conclude(g: Choosing, result: Any, codes: Any, failed: int, selected: int, errors: str, shape: tuple[int, ...] = ()) -> Any:
-    """The result, with or without what went wrong, a warning or an error. Without codes nothing failed; shape is theirs."""
+def conclude(
+    g: Choosing,
+    result: Any,
+    codes: Any,
+    failed: int,
+    selected: int,
+    errors: str,
+    shape: tuple[int, ...] = (),
+) -> Any:
+    """The result, with or without what went wrong, a warning or an error. Without codes nothing
+    failed; shape is theirs.
+    """
     info = ErrorInfo(np.zeros(shape, np.uint8) if codes is None else codes, failed, selected)
     if errors == "return":
         return result, info

@@ -5,12 +5,19 @@ from typing import Any
 from gridbuf.gufunc import builtin
 from gridbuf.gufunc.adopted import adopt, from_ufunc
 from gridbuf.gufunc.call import GUFunc
-from gridbuf.gufunc.errors import ErrorInfo, GufuncError, PartialSuccess, SignatureError, TotalFailure
+from gridbuf.gufunc.errors import (
+    ErrorInfo,
+    GufuncError,
+    PartialSuccess,
+    SignatureError,
+    TotalFailure,
+)
 from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
 from gridbuf.gufunc.states import StateKernel
 
 __all__ = [
-    "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError", "StateKernel", "TotalFailure",
+    "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError",
+    "StateKernel", "TotalFailure",
     "adopt", "from_ufunc", "go", "numpy_loop", "registered", "scalar", "status_loop",
 ]  # fmt: skip
 

@@ -10,7 +10,9 @@ from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.types import DTYPES, cell, number_of
 from gridbuf.wrapping import naming
 
-Choice = tuple[int, bool, bool, int, bytes | None]  # kernel, has a state, sequential, type, identity
+Choice = tuple[
+    int, bool, bool, int, bytes | None
+]  # kernel, has a state, sequential, type, identity
 
 
 def choose(g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras: bool) -> Choice:
@@ -19,7 +21,8 @@ def choose(g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras:
         return _choose_state(g, array, ordered, extras or dtype != 0)
     if g.nin != 2 or g.nout != 1 or any(g._cores) or g._uniform_names:
         raise SignatureError(
-            f"{g.name}: only two inputs and one output without core dimensions reduce, or a StateKernel; this is {g.signature}"
+            f"{g.name}: only two inputs and one output without core dimensions reduce, or a"
+            f" StateKernel; this is {g.signature}"
         )
     n = g._folding_kernel(array, dtype, out)
     number = g._types(n)[0]
@@ -41,10 +44,17 @@ def start(initial: Any, number: int) -> bytes:
     dtype = DTYPES[number]
     with naming("initial"):
         initial = _core.values(initial)
-    if isinstance(initial, np.ndarray) and (initial.ndim or initial.dtype.kind in "SUV"):  # not shown: foreign text may be none
-        raise TypeError(f"initial: expected one number, got an array of shape {initial.shape} and dtype {initial.dtype}")
+    if isinstance(initial, np.ndarray) and (
+        initial.ndim or initial.dtype.kind in "SUV"
+    ):  # not shown: foreign text may be none
+        raise TypeError(
+            f"initial: expected one number, got an array of shape {initial.shape} and dtype"
+            f" {initial.dtype}"
+        )
     if isinstance(initial, (str, bytes)) or np.ndim(initial):
         raise TypeError(f"initial: expected one number, got {initial!r}")
     if dtype.kind != "c" and np.iscomplexobj(initial):
-        raise TypeError(f"initial: {initial!r} is complex, the reduction's type is {dtype}; give dtype= as well")
+        raise TypeError(
+            f"initial: {initial!r} is complex, the reduction's type is {dtype}; give dtype= as well"
+        )
     return cell(initial, dtype, "initial")

@@ -54,7 +54,11 @@ def describe(g: Choosing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Reso
     for out, number, old in zip(outs, types[g.nin :], given, strict=False):
         if out is None:
             array = np.asarray(old)
-            outputs.append(Output(array.shape, array.dtype, array.strides, getattr(old, "__gt_dims__", None), True))
+            outputs.append(
+                Output(
+                    array.shape, array.dtype, array.strides, getattr(old, "__gt_dims__", None), True
+                )
+            )
         else:
             outputs.append(Output(out[0], DTYPES[number], out[1], out[2], False))
     return Resolution(

@@ -18,10 +18,10 @@ class StateKernel:
     init : numpy scalar, 0-d or structured array
         The state before the first element.
     step, merge, final : int, ctypes or cffi function, PyCapsule or numba cfunc
-        ``void step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data)``
-        takes n elements, the first of which has the index first;
-        ``void merge(void *state, void const *later, void *data)`` joins a later state;
-        ``int final(void const *state, char **outs, void *data)`` writes the results; non-zero: this output failed.
+        ``void step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps,
+        void *data)`` takes n elements, the first of which has the index first; ``void merge(void
+        *state, void const *later, void *data)`` joins a later state; ``int final(void const *state,
+        char **outs, void *data)`` writes the results; non-zero: this output failed.
     types : str
         One input and one type per output, such as ``"d->l"``.
     any_order : bool
@@ -43,11 +43,15 @@ class StateKernel:
     'd->d'
     """
 
-    def __init__(self, init: Any, step: Any, merge: Any, final: Any, types: str, any_order: bool = False) -> None:
+    def __init__(
+        self, init: Any, step: Any, merge: Any, final: Any, types: str, any_order: bool = False
+    ) -> None:
         self.init = np.asarray(init).tobytes()
         if np.asarray(init).ndim or not self.init:
             raise SignatureError("init: expected one value, a NumPy scalar or a 0-d array")
-        self.step, self.merge, self.final = address_of(step, "step"), address_of(merge, "merge"), address_of(final, "final")
+        self.step = address_of(step, "step")
+        self.merge = address_of(merge, "merge")
+        self.final = address_of(final, "final")
         self.types, self.any_order = types, boolean(any_order, "any_order")
         self._owners = (step, merge, final)
 

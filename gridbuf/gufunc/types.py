@@ -42,8 +42,9 @@ def parse_types(text: str, nin: int, nout: int) -> bytes:
             number = number_of(np.dtype(char))
         if not number:
             raise SignatureError(
-                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters {_CHARS[1:DATETIME]}qQ\n"
-                f"    {text}\n    {' ' * (at + (2 if arrow and at >= len(inputs) else 0))}^"
+                f"types: {char!r} is no type of a kernel; allowed are NumPy's characters"
+                f" {_CHARS[1:DATETIME]}qQ\n    {text}\n   "
+                f" {' ' * (at + (2 if arrow and at >= len(inputs) else 0))}^"
             )
         numbers.append(number)
     return bytes(numbers)

@@ -1,4 +1,5 @@
-"""The `__gt_interface__` protocol: what an object says of its buffers, and the calls around their use.
+"""The `__gt_interface__` protocol: what an object says of its buffers, and the calls around their
+use.
 
 Examples
 --------

@@ -32,20 +32,36 @@ def _check_names(fields: Any, outputs: Any, dims: Any, dtypes: Any, policy: str)
     if policy not in POLICIES:
         raise ValueError(f"policy: {policy!r} is not one of {', '.join(map(repr, POLICIES))}")
     if isinstance(outputs, str) or not hasattr(outputs, "__iter__"):
-        raise TypeError(f"outputs: expected a collection of names, got the {type(outputs).__name__} {outputs!r}")
+        raise TypeError(
+            f"outputs: expected a collection of names, got the {type(outputs).__name__} {outputs!r}"
+        )
     outputs = tuple(outputs)
     for argument, given in (("dims", dims), ("dtypes", dtypes)):
         if not isinstance(given, Mapping):
-            raise TypeError(f"{argument}: expected a map from the names of fields, got {type(given).__name__}")
+            raise TypeError(
+                f"{argument}: expected a map from the names of fields, got {type(given).__name__}"
+            )
     for argument, names in (("outputs", outputs), ("dims", dims), ("dtypes", dtypes)):
         unknown = [str(name) for name in names if name not in fields]
         if unknown:
-            raise ValueError(f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
+            raise ValueError(
+                f"{argument}: {', '.join(unknown)} is not among the fields {', '.join(fields)}"
+            )
     return outputs
 
 
-def way(own: Any, asked: Any, ndim: int, dtype: np.dtype[Any], needed: Any, backend: str | None, shape: Any, strides: Any) -> Any:
-    """The order in which a call gets the indices, () for as they are; None where there is something to explain or to warn of.
+def way(
+    own: Any,
+    asked: Any,
+    ndim: int,
+    dtype: np.dtype[Any],
+    needed: Any,
+    backend: str | None,
+    shape: Any,
+    strides: Any,
+) -> Any:
+    """The order in which a call gets the indices, () for as they are; None where there is something
+    to explain or to warn of.
 
     pyext/storage/acquire.c remembers it, so it must depend on nothing else.
     """
@@ -62,7 +78,9 @@ def way(own: Any, asked: Any, ndim: int, dtype: np.dtype[Any], needed: Any, back
             return None
         order = tuple(dims.index(name) for name in wanted)
     if backend is not None and wanted is not None:
-        slow = slow_layout(tuple(shape[i] for i in order), tuple(strides[i] for i in order), wanted, backend)
+        slow = slow_layout(
+            tuple(shape[i] for i in order), tuple(strides[i] for i in order), wanted, backend
+        )
         if slow:
             return None
     return () if order == own_order else order
@@ -88,16 +106,35 @@ class Acquired:
     )
 
     def __init__(
-        self, fields: Any, outputs: Any, device: Any, dims: Any, dtypes: Any, policy: str, backend: Any, stacklevel: int
+        self,
+        fields: Any,
+        outputs: Any,
+        device: Any,
+        dims: Any,
+        dtypes: Any,
+        policy: str,
+        backend: Any,
+        stacklevel: int,
     ) -> None:
-        self._fields, self._outputs, self._device, self._dims, self._dtypes = fields, outputs, device, dims, dtypes
+        self._fields = fields
+        self._outputs = outputs
+        self._device = device
+        self._dims = dims
+        self._dtypes = dtypes
         self._policy, self._backend, self._stacklevel = policy, backend, stacklevel
         self._operands: list[Operand] = []
         self._memories: list[Memory] = []  # those that are acquired
 
     def __enter__(self) -> dict[str, Any]:
-        fields, outputs, dims, dtypes = self._fields, self._outputs, self._dims or {}, self._dtypes or {}
-        if self._device in (None, "cpu") and self._policy in POLICIES and type(outputs) in _COLLECTIONS:
+        fields = self._fields
+        outputs = self._outputs
+        dims = self._dims or {}
+        dtypes = self._dtypes or {}
+        if (
+            self._device in (None, "cpu")
+            and self._policy in POLICIES
+            and type(outputs) in _COLLECTIONS
+        ):
             found = _core.host_arrays(fields, outputs, dims, dtypes, self._backend)
             if found is not None:
                 return found
@@ -109,7 +146,11 @@ class Acquired:
             memory = shared.get(id(obj))
             if memory is None:
                 memory = shared[id(obj)] = Memory(name, obj, device, self._policy)
-            operands.append(Operand(name, memory, dims.get(name), dtypes.get(name), name in outputs, self._policy))
+            operands.append(
+                Operand(
+                    name, memory, dims.get(name), dtypes.get(name), name in outputs, self._policy
+                )
+            )
         _check_copies(operands)
         try:
             for memory in shared.values():
@@ -120,7 +161,11 @@ class Acquired:
             for operand in operands:  # a comprehension would be one more frame before Python 3.12
                 buffers[operand.name] = operand.enter(self._stacklevel)
             if self._backend is not None:
-                named = [(one.name, buffers[one.name], one.dims) for one in operands if one.dims is not None]
+                named = [
+                    (one.name, buffers[one.name], one.dims)
+                    for one in operands
+                    if one.dims is not None
+                ]
                 warn_of_layouts(named, self._backend, self._stacklevel)
         except BaseException:
             _run_all([memory.entry["release"] for memory in self._memories])
@@ -129,7 +174,10 @@ class Acquired:
         return buffers
 
     def __exit__(
-        self, kind: type[BaseException] | None = None, error: BaseException | None = None, where: TracebackType | None = None
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        where: TracebackType | None = None,
     ) -> None:
         operands, memories = self._operands, self._memories
         self._operands, self._memories = [], []
@@ -140,13 +188,20 @@ class Acquired:
 
 
 def _check_copies(operands: list[Operand]) -> None:
-    """An output that is copied must not stand beside another copy of the same object, or its values were lost there."""
+    """An output that is copied must not stand beside another copy of the same object, or its values
+    were lost there.
+    """
     for one in operands:
         for other in operands:
-            if one.output and one.memory is other.memory and (bool(one.reasons), one.dtype) != (bool(other.reasons), other.dtype):
+            if (
+                one.output
+                and one.memory is other.memory
+                and (bool(one.reasons), one.dtype) != (bool(other.reasons), other.dtype)
+            ):
                 raise ValueError(
-                    f"{one.name}: it is the same object as {other.name}, which needs the dtype {other.dtype} and not {one.dtype}: "
-                    "what is written to one copy would not be in the other"
+                    f"{one.name}: it is the same object as {other.name}, which needs the dtype"
+                    f" {other.dtype} and not {one.dtype}: what is written to one copy would not be"
+                    " in the other"
                 )
 
 

@@ -11,8 +11,12 @@ from gridbuf.wrapping import Described
 
 
 def array_over(obj: Any, description: Description, on_device: bool, described: bool) -> Any:
-    """An array over the described memory of obj; it keeps obj alive. `described`: by its `__gt_interface__`."""
-    interface = {key: description[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
+    """An array over the described memory of obj; it keeps obj alive. `described`: by its
+    `__gt_interface__`.
+    """
+    interface = {key: description[key] for key in ("shape", "typestr", "data", "strides")} | {
+        "version": 3
+    }
     if on_device:
         return devices.current().asarray(Described("__cuda_array_interface__", interface, obj))
     if isinstance(obj, _core.Field) or not described:

@@ -1,4 +1,6 @@
-"""Where a stencil computes: the domain that halos, origins and sizes leave, and which fields are broadcast to it."""
+"""Where a stencil computes: the domain that halos, origins and sizes leave, and which fields are
+broadcast to it.
+"""
 
 import warnings
 from collections.abc import Mapping
@@ -14,24 +16,44 @@ Extent = tuple[tuple[int, int], ...]  # per axis, how far beyond the domain a st
 
 
 class Sizing:
-    """One field of a call: its sizes and origin in the order of its axes, its halo, and what the stencil reads of it."""
+    """One field of a call: its sizes and origin in the order of its axes, its halo, and what the
+    stencil reads of it.
+    """
 
     __slots__ = ("axes", "boundary", "halo", "name", "origin", "output", "shape", "told")
 
-    def __init__(self, name: str, info: Any, shape: Sizes, origin: Sizes, halo: Any, *, output: bool, told: bool) -> None:
-        self.name, self.shape, self.origin, self.halo, self.output = name, shape, origin, halo, output
+    def __init__(
+        self,
+        name: str,
+        info: Any,
+        shape: Sizes,
+        origin: Sizes,
+        halo: Any,
+        *,
+        output: bool,
+        told: bool,
+    ) -> None:
+        self.name = name
+        self.shape = shape
+        self.origin = origin
+        self.halo = halo
+        self.output = output
         self.told = told  # the caller gave its origin
         self.axes: tuple[str, ...] = tuple(info.axes)
         self.boundary: Extent = tuple(tuple(info.boundary["IJK".index(axis)]) for axis in self.axes)
 
     def spans(self, i: int) -> bool:
-        """Whether it has one element along the axis that stands for all: a size of 1 counts as missing."""
+        """Whether it has one element along the axis that stands for all: a size of 1 counts as
+        missing.
+        """
         return self.shape[i] == 1 and self.origin[i] == 0
 
 
 def halo_of(obj: Any) -> list[tuple[int, int]] | None:
     """The halo of a storage or Field in the order I, J, K; None where it has none."""
-    halo: Any = getattr(obj, "halo", None) if isinstance(obj, (_core.StorageBase, _core.Field)) else None
+    halo: Any = (
+        getattr(obj, "halo", None) if isinstance(obj, (_core.StorageBase, _core.Field)) else None
+    )
     dims = get_dims(obj)
     if halo is None or dims is None:
         return None
@@ -39,11 +61,17 @@ def halo_of(obj: Any) -> list[tuple[int, int]] | None:
 
 
 class DomainWarning(UserWarning):
-    """Fields of a call have domains of different sizes, and only what they have in common is computed."""
+    """Fields of a call have domains of different sizes, and only what they have in common is
+    computed.
+    """
 
 
-def find_domain(fields: list[Sizing], given: Any, halos_count: bool, stacklevel: int = 2) -> tuple[int, int, int]:
-    """The domain: what was given, else the points in every field's domain; an axis that no field has is of size 1."""
+def find_domain(
+    fields: list[Sizing], given: Any, halos_count: bool, stacklevel: int = 2
+) -> tuple[int, int, int]:
+    """The domain: what was given, else the points in every field's domain; an axis that no field
+    has is of size 1.
+    """
     for field in fields:
         if not field.told:
             _check_reach(field)
@@ -54,7 +82,9 @@ def find_domain(fields: list[Sizing], given: Any, halos_count: bool, stacklevel:
     for broadcast in (False, True):
         for field in fields:
             for i, axis in enumerate(field.axes):
-                if field.spans(i) is not broadcast or (broadcast and axis in size and not _own_axis(size, axis)):
+                if field.spans(i) is not broadcast or (
+                    broadcast and axis in size and not _own_axis(size, axis)
+                ):
                     continue
                 high = field.halo[i][1] if halos_count and field.halo else 0
                 own = field.shape[i] - field.origin[i] - max(field.boundary[i][1], high)
@@ -63,7 +93,8 @@ def find_domain(fields: list[Sizing], given: Any, halos_count: bool, stacklevel:
     for axis, points in size.items():
         if points < 1:
             raise ValueError(
-                f"domain: {least[axis]} leaves no point along {axis}: its size less its halo, or what is read beyond, is {points}"
+                f"domain: {least[axis]} leaves no point along {axis}: its size less its halo, or"
+                f" what is read beyond, is {points}"
             )
     found = size.get("I", 1), size.get("J", 1), size.get("K", 1)
     if halos_count:
@@ -72,7 +103,9 @@ def find_domain(fields: list[Sizing], given: Any, halos_count: bool, stacklevel:
 
 
 def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> None:
-    """What a field has less its own halo, whatever is read of it; a size of 1 that stands for all points says nothing."""
+    """What a field has less its own halo, whatever is read of it; a size of 1 that stands for all
+    points says nothing.
+    """
     for n, axis in enumerate("IJK"):
         own = {
             field.name: field.shape[i] - field.origin[i] - (field.halo[i][1] if field.halo else 0)
@@ -83,7 +116,8 @@ def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> Non
         if len(set(own.values())) > 1:
             points = ", ".join(f"{name} has {count}" for name, count in own.items())
             warnings.warn(
-                f"domain: along {axis} {points} points inside its halo, and {found[n]} are computed; domain= says which are meant",
+                f"domain: along {axis} {points} points inside its halo, and {found[n]} are"
+                " computed; domain= says which are meant",
                 DomainWarning,
                 stacklevel=stacklevel,
             )
@@ -96,7 +130,9 @@ def _own_axis(size: Mapping[str, int], axis: str) -> bool:
 
 
 def _check_reach(field: Sizing) -> None:
-    for axis, size, origin, (lower, _), i in zip(field.axes, field.shape, field.origin, field.boundary, range(3), strict=False):
+    for axis, size, origin, (lower, _), i in zip(
+        field.axes, field.shape, field.origin, field.boundary, range(3), strict=False
+    ):
         if origin >= lower or size == 1:
             continue
         carries = (
@@ -106,7 +142,8 @@ def _check_reach(field: Sizing) -> None:
         )
         points = "1 point" if lower == 1 else f"{lower} points"
         raise ValueError(
-            f"{field.name}: {carries}, and the stencil reads {points} beyond the domain there; give it a halo, or say origin= and domain="
+            f"{field.name}: {carries}, and the stencil reads {points} beyond the domain there; give"
+            " it a halo, or say origin= and domain="
         )
 
 
@@ -120,23 +157,34 @@ def broadcast_shape(field: Sizing, domain: Sizes) -> Sizes | None:
             continue
         if field.output:
             raise ValueError(
-                f"{field.name}: its size is 1 along {axis}, the domain's {domain['IJK'.index(axis)]}; only what is read is broadcast"
+                f"{field.name}: its size is 1 along {axis}, the domain's"
+                f" {domain['IJK'.index(axis)]}; only what is read is broadcast"
             )
         wanted[i] = needed
     return None if tuple(wanted) == field.shape else tuple(wanted)
 
 
 def check_room(field: Sizing, shape: Sizes, domain: Sizes) -> None:
-    """ValueError where a frozen stencil, which looks at nothing, would read or write beyond the field."""
-    for axis, size, origin, (lower, upper) in zip(field.axes, shape, field.origin, field.boundary, strict=False):
+    """ValueError where a frozen stencil, which looks at nothing, would read or write beyond the
+    field.
+    """
+    for axis, size, origin, (lower, upper) in zip(
+        field.axes, shape, field.origin, field.boundary, strict=False
+    ):
         first, end = origin - lower, origin + domain["IJK".index(axis)] + upper
         if first < 0 or end > size:
             raise ValueError(
-                f"{field.name}: its size is {size} along {axis}, the frozen stencil takes the points from {first} to {end - 1}"
+                f"{field.name}: its size is {size} along {axis}, the frozen stencil takes the"
+                f" points from {first} to {end - 1}"
             )
 
 
 def repeated(array: Any, shape: Sizes) -> Any:
-    """The array broadcast to the shape. Not read-only, as np.broadcast_to has it: gt4py's compiled stencils refuse that for what they read, too."""
-    strides = tuple(0 if own != size else stride for own, size, stride in zip(array.shape, shape, array.strides, strict=True))
+    """The array broadcast to the shape. Not read-only, as np.broadcast_to has it: gt4py's compiled
+    stencils refuse that for what they read, too.
+    """
+    strides = tuple(
+        0 if own != size else stride
+        for own, size, stride in zip(array.shape, shape, array.strides, strict=True)
+    )
     return as_strided(array, shape, strides)

@@ -1,4 +1,6 @@
-"""The memory of one object during a call: read, acquired, touched and released once, however many fields it stands for."""
+"""The memory of one object during a call: read, acquired, touched and released once, however many
+fields it stands for.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ from gridbuf.wrapping import naming, values
 
 
 class Memory:
-    """What an object offers for the call: on the device where it runs, under "copy" also elsewhere."""
+    """What an object offers for the call: on the device where it runs, under "copy" also
+    elsewhere.
+    """
 
     __slots__ = (
         "_array",
@@ -51,21 +55,25 @@ class Memory:
             return self._values(where)
         if found is None:
             raise ValueError(
-                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}; numpy.asarray or policy='copy' makes one of numbers"
+                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}; numpy.asarray"
+                " or policy='copy' makes one of numbers"
             )
         self.reasons.append(f"there is no buffer for {where}")
         self._device, self.on_device = other, not self.wanted_device
         return found
 
     def _values(self, where: str) -> Description:
-        """What has no memory to share, but numbers: a list, an array that is computed when it is asked for."""
+        """What has no memory to share, but numbers: a list, an array that is computed when it is
+        asked for.
+        """
         with naming(self._name):
             self._array = values(self.obj).copy()
         self._array.flags.writeable = False  # what an output got would be lost
         told = _core.host_description(self._array)
         if told is None:
             raise ValueError(
-                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}, and what it holds are no numbers ({self._array.dtype})"
+                f"{self._name}: {type(self.obj).__name__} has no buffer for {where}, and what it"
+                f" holds are no numbers ({self._array.dtype})"
             )
         self._device, self.on_device = None, False
         self.reasons.append(f"a {type(self.obj).__name__} has no memory to share")
@@ -84,12 +92,18 @@ class Memory:
             return
         now = find(self.obj, self._device)
         if now is None:
-            raise ValueError(f"{self._name}: {type(self.obj).__name__} has no buffer any more after its acquire")
+            raise ValueError(
+                f"{self._name}: {type(self.obj).__name__} has no buffer any more after its acquire"
+            )
         difference = changed(before, now)
         if difference:
-            raise ValueError(f"{self._name}: {difference} after its acquire, which may move memory only")
+            raise ValueError(
+                f"{self._name}: {difference} after its acquire, which may move memory only"
+            )
         if self.touched and now["data"][1]:
-            raise ValueError(f"{self._name}: its memory is read-only after its acquire and cannot be an output")
+            raise ValueError(
+                f"{self._name}: its memory is read-only after its acquire and cannot be an output"
+            )
         self.entry = {**now, "touch": before["touch"], "release": before["release"]}
 
     def array(self) -> Any:
@@ -104,7 +118,9 @@ class Memory:
         """A copy for the call; the same one for each field that needs this dtype."""
         made = self._copies.get(dtype)
         if made is None:
-            made = self._copies[dtype] = copied(self.array(), self.on_device, self.wanted_device, dtype)
+            made = self._copies[dtype] = copied(
+                self.array(), self.on_device, self.wanted_device, dtype
+            )
             if self.entry["data"][1]:
                 made.flags.writeable = False
         return made

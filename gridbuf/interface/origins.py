@@ -58,7 +58,9 @@ def resolve_origins(
         raise TypeError(f"origin: expected a map, a sequence of ints or None, got {origin!r}")
     unknown = sorted(set(given) - set(fields) - {"_all_"})
     if unknown:
-        raise ValueError(f"origin: {', '.join(unknown)} is not among the fields {', '.join(fields)}")
+        raise ValueError(
+            f"origin: {', '.join(unknown)} is not among the fields {', '.join(fields)}"
+        )
     return {name: _origin(name, obj, given, annotations.get(name)) for name, obj in fields.items()}
 
 
@@ -81,13 +83,19 @@ def _origin(name: str, obj: Any, given: dict[str, Any], annotation: Any) -> tupl
         if len(own) == len(spatial):
             own += (0,) * (len(names) - len(own))
         if len(own) != len(names):
-            raise ValueError(f"origin: {own} for {name} has {len(own)} entries, its axes are {names}")
+            raise ValueError(
+                f"origin: {own} for {name} has {len(own)} entries, its axes are {names}"
+            )
         return own
     if "_all_" in given:
         every = _ints(given["_all_"], "all fields")
         if len(every) != 3:
-            raise ValueError(f"origin: {every} for all fields must have an entry for each of I, J and K")
-        return tuple(every["IJK".index(axis)] for axis in spatial) + (0,) * (len(names) - len(spatial))
+            raise ValueError(
+                f"origin: {every} for all fields must have an entry for each of I, J and K"
+            )
+        return tuple(every["IJK".index(axis)] for axis in spatial) + (0,) * (
+            len(names) - len(spatial)
+        )
     carried = get_origin(obj)
     if carried is not None and len(carried) != len(names):
         raise ValueError(f"origin: {name} carries {carried}, its axes are {names}")

@@ -10,6 +10,7 @@ from gridbuf.interface.stencil import StencilCall, stencil_call
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 
 __all__ = [
-    "CopyWarning", "DomainWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy", "as_numpy", "get_dims", "get_origin",
+    "CopyWarning", "DomainWarning", "LayoutWarning", "StencilCall", "acquired", "as_cupy",
+    "as_numpy", "get_dims", "get_origin",
     "read", "resolve_origins", "stencil_call",
 ]  # fmt: skip

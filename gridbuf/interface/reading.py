@@ -22,7 +22,12 @@ def check_device(device: Any) -> Device:
         found: dict[Any, Device] = {None: None, "cpu": None, "gpu": "gpu"}
         if device in found:
             return found[device]
-    elif isinstance(device, tuple) and len(device) == 2 and isinstance(device[0], str) and device[0] == "gpu":
+    elif (
+        isinstance(device, tuple)
+        and len(device) == 2
+        and isinstance(device[0], str)
+        and device[0] == "gpu"
+    ):
         with suppress(TypeError):
             return "gpu", integer(device[1], "device")
     raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu' or ('gpu', number)")
@@ -34,7 +39,9 @@ def find(obj: Any, device: Device) -> Description | None:
 
 
 def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
-    """`find`, and whether it is the object's `__gt_interface__` that says so, which is read once."""
+    """`find`, and whether it is the object's `__gt_interface__` that says so, which is read
+    once.
+    """
     if device is None and (told := _core.host_description(obj)) is not None:
         return told, type(obj) is not np.ndarray
     if isinstance(obj, _core.StorageBase):  # what it says is as it must be
@@ -96,7 +103,10 @@ def read(obj: Any, device: Any = None) -> Description:
     wanted = check_device(device)
     found = find(obj, wanted)
     if found is None:
-        raise ValueError(f"device: {type(obj).__name__} has no buffer for {'the host' if wanted is None else wanted}")
+        raise ValueError(
+            f"device: {type(obj).__name__} has no buffer for"
+            f" {'the host' if wanted is None else wanted}"
+        )
     return found
 
 

@@ -8,19 +8,29 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.bounded_cache import BoundedCache
 from gridbuf.interface.acquiring import acquired
-from gridbuf.interface.domains import Sizing, broadcast_shape, check_room, find_domain, halo_of, repeated
+from gridbuf.interface.domains import (
+    Sizing,
+    broadcast_shape,
+    check_room,
+    find_domain,
+    halo_of,
+    repeated,
+)
 from gridbuf.interface.origins import resolve_origins
 from gridbuf.storage.cpu import CPUStorage
 
 _READ_OR_WRITE, _WRITE = 3, 2  # gt4py's AccessKind
 _NUMBERS = (bool, int, float, complex, np.generic)
 
-# How an argument's array becomes the stencil's: in which order its indices go, and the shape to broadcast it to.
+# How an argument's array becomes the stencil's: in which order its indices go, and the shape to
+# broadcast it to.
 _Adapt = tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 class _Known(NamedTuple):
-    """What a call comes to: it depends on types, shapes, strides, dtypes and what objects say of their indices alone."""
+    """What a call comes to: it depends on types, shapes, strides, dtypes and what objects say of
+    their indices alone.
+    """
 
     run: Any  # a frozen stencil
     adapts: tuple[_Adapt, ...]
@@ -34,31 +44,53 @@ class StencilCall:
         self.stencil = stencil if self._frozen is None else stencil.stencil_object
         for attribute in ("field_info", "parameter_info", "backend"):
             if not hasattr(self.stencil, attribute):
-                raise TypeError(f"stencil: expected a gt4py.cartesian stencil, got {type(stencil).__name__}")
+                raise TypeError(
+                    f"stencil: expected a gt4py.cartesian stencil, got {type(stencil).__name__}"
+                )
         self.policy = policy
         self._signature = inspect.signature(self.stencil.__call__)
         infos = self.stencil.field_info
-        self._dims = {name: (*info.axes, *(str(d) for d in range(len(info.data_dims)))) for name, info in infos.items()}
-        plan = _core.plan((1,), backend=self.stencil.backend) if self.stencil.backend in _core.backends() else None
+        self._dims = {
+            name: (*info.axes, *(str(d) for d in range(len(info.data_dims))))
+            for name, info in infos.items()
+        }
+        plan = (
+            _core.plan((1,), backend=self.stencil.backend)
+            if self.stencil.backend in _core.backends()
+            else None
+        )
         self._device = None if plan is None or plan.device == "cpu" else "gpu"
         # For calls that came before.
         parameters = self._signature.parameters.values()
         self._positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
         defaults = {p.name: None if p.default is p.empty else p.default for p in parameters}
-        self._defaults = {name: defaults.get(name) for name in (*infos, *self.stencil.parameter_info)}
-        self._fields = tuple((name, bool(info.access & _WRITE)) for name, info in infos.items() if info.access & _READ_OR_WRITE)
+        self._defaults = {
+            name: defaults.get(name) for name in (*infos, *self.stencil.parameter_info)
+        }
+        self._fields = tuple(
+            (name, bool(info.access & _WRITE))
+            for name, info in infos.items()
+            if info.access & _READ_OR_WRITE
+        )
         self._calls: BoundedCache[_Known] = BoundedCache(256)
 
     def __repr__(self) -> str:
-        return f"StencilCall({self.stencil.options['name']!r}, backend={self.stencil.backend!r}, policy={self.policy!r})"
+        return (
+            f"StencilCall({self.stencil.options['name']!r}, backend={self.stencil.backend!r},"
+            f" policy={self.policy!r})"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name == "stencil":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+            )
         return getattr(self.stencil, name)  # backend, field_info, options, ...
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Run the stencil; its own arguments, with origin and domain found from the fields where not given."""
+        """Run the stencil; its own arguments, with origin and domain found from the fields where
+        not given.
+        """
         given = {**dict(zip(self._positional, args, strict=False)), **kwargs} if args else kwargs
         arrays: dict[str, Any] = {}
         key = self._key(given, len(args) + len(kwargs), arrays)
@@ -74,8 +106,12 @@ class StencilCall:
             call = {name: value for name, value in call.items() if name not in ("origin", "domain")}
         known.run(**call)
 
-    def _key(self, given: dict[str, Any], count: int, arrays: dict[str, Any]) -> tuple[Any, ...] | None:
-        """What the answer for these arguments depends on; fills in the arrays. None: the arguments have to be looked at each time."""
+    def _key(
+        self, given: dict[str, Any], count: int, arrays: dict[str, Any]
+    ) -> tuple[Any, ...] | None:
+        """What the answer for these arguments depends on; fills in the arrays. None: the arguments
+        have to be looked at each time.
+        """
         if self._device is not None or len(given) != count:
             return None
         key: list[Any] = [_core.registrations()]
@@ -89,7 +125,14 @@ class StencilCall:
                 key += (None, array.shape, array.strides, array.dtype)
             elif type(obj) is _core.HostField:
                 array = _core.host_array(obj)
-                key += (getattr(obj, "__gt_dims__", None), obj.origin, obj.halo, array.shape, array.strides, array.dtype)
+                key += (
+                    getattr(obj, "__gt_dims__", None),
+                    obj.origin,
+                    obj.halo,
+                    array.shape,
+                    array.strides,
+                    array.dtype,
+                )
             else:
                 return None
             if output:
@@ -110,7 +153,9 @@ class StencilCall:
                 return None
         return tuple(key)
 
-    def _general(self, key: tuple[Any, ...] | None, arrays: dict[str, Any], args: Any, kwargs: Any) -> None:
+    def _general(
+        self, key: tuple[Any, ...] | None, arrays: dict[str, Any], args: Any, kwargs: Any
+    ) -> None:
         """Whatever the fields are; what host storages, Fields and arrays come to is remembered."""
         given = self._signature.bind(*args, **kwargs).arguments
         infos = self.stencil.field_info
@@ -119,19 +164,34 @@ class StencilCall:
         dims = {name: self._dims[name] for name in fields}
         dtypes = {name: infos[name].dtype for name in fields}
         with acquired(
-            fields, outputs, self._device, dims, dtypes, self.policy, backend=self.stencil.backend, stacklevel=5
+            fields,
+            outputs,
+            self._device,
+            dims,
+            dtypes,
+            self.policy,
+            backend=self.stencil.backend,
+            stacklevel=5,
         ) as buffers:
             call = {**given, **buffers}
             run = self._frozen
             if run is not None:
                 shapes = self._fit(run, call, fields, buffers, outputs)
-                run(**{name: call[name] for name in call if name not in ("domain", "origin", "validate_args")})
+                run(
+                    **{
+                        name: call[name]
+                        for name in call
+                        if name not in ("domain", "origin", "validate_args")
+                    }
+                )
             else:
                 shapes = self._origin_and_domain(call, fields, buffers, outputs, dims)
                 self.stencil(**call)
                 if key is not None and len(fields) == len(self._fields):
                     none = {name: (0,) * info.ndim for name, info in infos.items()}
-                    run = self.stencil.freeze(origin={**none, **call["origin"]}, domain=tuple(call["domain"]))
+                    run = self.stencil.freeze(
+                        origin={**none, **call["origin"]}, domain=tuple(call["domain"])
+                    )
             if key is not None and run is not None and self._can_be_remembered(given, arrays):
                 self._calls[key] = _Known(run, self._adapts(fields, shapes))
 
@@ -150,7 +210,8 @@ class StencilCall:
         for_all = origin is not None and (not isinstance(origin, dict) or "_all_" in origin)
         sizing = [
             Sizing(
-                name, infos[name], buffers[name].shape, origins[name], halo_of(obj), output=name in outputs,
+                name, infos[name], buffers[name].shape, origins[name], halo_of(obj),
+                output=name in outputs,
                 told=for_all or (origin is not None and name in origin),
             )
             for name, obj in fields.items()
@@ -166,15 +227,26 @@ class StencilCall:
                 origins[field.name] = tuple(
                     lower if here != there else at
                     for at, here, there, lower in zip(
-                        field.origin, field.shape, shape, [b[0] for b in field.boundary] + [0] * len(shape), strict=False
+                        field.origin,
+                        field.shape,
+                        shape,
+                        [b[0] for b in field.boundary] + [0] * len(shape),
+                        strict=False,
                     )
                 )
         return shapes
 
     def _fit(
-        self, frozen: Any, call: dict[str, Any], fields: dict[str, Any], buffers: dict[str, Any], outputs: tuple[str, ...]
+        self,
+        frozen: Any,
+        call: dict[str, Any],
+        fields: dict[str, Any],
+        buffers: dict[str, Any],
+        outputs: tuple[str, ...],
     ) -> dict[str, tuple[int, ...]]:
-        """Fields of size 1 broadcast to a frozen stencil's domain: their shapes. Each has the points that it takes."""
+        """Fields of size 1 broadcast to a frozen stencil's domain: their shapes. Each has the
+        points that it takes.
+        """
         shapes = {}
         for name, obj in fields.items():
             array = buffers[name]
@@ -201,10 +273,16 @@ class StencilCall:
             isinstance(given.get(name, 0), _NUMBERS) for name in self.stencil.parameter_info
         )
 
-    def _adapts(self, fields: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> tuple[_Adapt, ...]:
+    def _adapts(
+        self, fields: dict[str, Any], shapes: dict[str, tuple[int, ...]]
+    ) -> tuple[_Adapt, ...]:
         found = []
         for name, obj in fields.items():
-            axes = obj._meta.axes if type(obj) is CPUStorage else getattr(obj, "__gt_dims__", None) or self._dims[name]
+            axes = (
+                obj._meta.axes
+                if type(obj) is CPUStorage
+                else getattr(obj, "__gt_dims__", None) or self._dims[name]
+            )
             order = tuple(axes.index(axis) for axis in self._dims[name])
             plain = order == tuple(range(len(order)))
             if not plain or name in shapes:
@@ -236,9 +314,10 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
 
     Notes
     -----
-    Layouts that are slow on the stencil's backend give a `LayoutWarning`, fields whose domains differ
-    a `DomainWarning`, unless `domain` is given. What a call with host storages, Fields and arrays comes to is
-    remembered, and the next such call is gt4py's frozen one, without these warnings.
+    Layouts that are slow on the stencil's backend give a `LayoutWarning`, fields whose domains
+    differ a `DomainWarning`, unless `domain` is given. What a call with host storages, Fields and
+    arrays comes to is remembered, and the next such call is gt4py's frozen one, without these
+    warnings.
 
     Examples
     --------

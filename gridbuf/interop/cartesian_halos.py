@@ -1,8 +1,11 @@
-"""The plans behind `gridbuf.interop.mpi4py.exchange_halos`: blocks that know their neighbours in a communicator, and no grid.
+"""The plans behind `gridbuf.interop.mpi4py.exchange_halos`: blocks that know their neighbours in a
+communicator, and no grid.
 
-A halo point comes from the rank that lies beyond it along those axes along which there is one; along the others, where the communicator
-ends, from the same place there: a neighbour's boundary values come with its points. So one message from each neighbour, those at corners
-included, fills what an exchange axis by axis would. Extents are a rank's own affair: links say from which side they come, and no more.
+A halo point comes from the rank that lies beyond it along those axes along which there is one;
+along the others, where the communicator ends, from the same place there: a neighbour's boundary
+values come with its points. So one message from each neighbour, those at corners included, fills
+what an exchange axis by axis would. Extents are a rank's own affair: links say from which side they
+come, and no more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +32,9 @@ class Slab(NamedTuple):
 
     src: int
     dst: int
-    where: Index  # of the destination's sides the one that is filled, along each of the communicator's axes; 0: between them
+    # of the destination's sides the one that is filled, along each of the communicator's axes; 0:
+    # between them
+    where: Index
     shape: Index  # along each of the field's dims, in the order of their names
 
 
@@ -100,8 +105,11 @@ class Sides:
         spans = {dim: Span(0, n) for dim, (n, _, _) in self.rows.items()}
         for axis in self.axes:
             n, low, high = self.rows[self.dims[axis]]
-            start, stop = low if self.near.has(axis, -1) else 0, n - high if self.near.has(axis, 1) else n
-            spans[self.dims[axis]] = along(where[axis], n, low, high) if where[axis] else Span(start, stop - start)
+            start = low if self.near.has(axis, -1) else 0
+            stop = n - high if self.near.has(axis, 1) else n
+            spans[self.dims[axis]] = (
+                along(where[axis], n, low, high) if where[axis] else Span(start, stop - start)
+            )
         return spans
 
     @staticmethod
@@ -117,7 +125,13 @@ class Sides:
 class Slabs(Binding):
     """Places slabs in fields."""
 
-    def __init__(self, bounds: Sequence[Bound], sources: Sequence[Sources], fields: Sequence[Sides], rank: int) -> None:
+    def __init__(
+        self,
+        bounds: Sequence[Bound],
+        sources: Sequence[Sources],
+        fields: Sequence[Sides],
+        rank: int,
+    ) -> None:
         super().__init__(bounds, sources, (), ())
         self.count = 1
         self.received: Found = {}
@@ -126,13 +140,35 @@ class Slabs(Binding):
         self._here: dict[tuple[int, Slab], Spans] = {}
         for field, sides in enumerate(fields):
             for peer, where, spans in sides.filled():
-                self._note(field, Slab(peer, rank, where, sides.shape(spans)), spans, self._there, self.received, peer)
+                self._note(
+                    field,
+                    Slab(peer, rank, where, sides.shape(spans)),
+                    spans,
+                    self._there,
+                    self.received,
+                    peer,
+                )
             for peer, where, spans in sides.given():
-                self._note(field, Slab(rank, peer, where, sides.shape(spans)), spans, self._here, self.sent, peer)
+                self._note(
+                    field,
+                    Slab(rank, peer, where, sides.shape(spans)),
+                    spans,
+                    self._here,
+                    self.sent,
+                    peer,
+                )
         self.within = self.received.pop(rank, [])
         self.sent.pop(rank, None)
 
-    def _note(self, field: int, slab: Slab, spans: Spans, known: dict[tuple[int, Slab], Spans], found: Found, peer: int) -> None:
+    def _note(
+        self,
+        field: int,
+        slab: Slab,
+        spans: Spans,
+        known: dict[tuple[int, Slab], Spans],
+        found: Found,
+        peer: int,
+    ) -> None:
         if 0 in slab.shape and sum(map(abs, slab.where)) > 1:
             return  # beside a side without halo; a side itself stays: ranks compare its width
         known[field, slab] = spans
@@ -146,7 +182,9 @@ class Slabs(Binding):
         return tuple(sizes[dim] for dim in order)
 
     def _target(self, field: int, link: Any, order: Sequence[str]) -> tuple[Place, Index]:
-        return self._place(field, self._there[field, link], order), self._shape(self.bounds[field], link, order)
+        return self._place(field, self._there[field, link], order), self._shape(
+            self.bounds[field], link, order
+        )
 
     def _source(self, source: int, field: int, link: Any, order: Sequence[str]) -> Place:
         return self._place(field, self._here[field, link], order)
@@ -154,7 +192,11 @@ class Slabs(Binding):
     def _place(self, field: int, spans: Spans, order: Sequence[str]) -> Place:
         layout = self.bounds[field].layouts[0]
         strides = dict(zip(layout.dims, layout.strides, strict=True))
-        return Place(field, sum(spans[dim].start * strides[dim] for dim in order), tuple(strides[dim] for dim in order))
+        return Place(
+            field,
+            sum(spans[dim].start * strides[dim] for dim in order),
+            tuple(strides[dim] for dim in order),
+        )
 
 
 class HaloPlan:
@@ -163,26 +205,47 @@ class HaloPlan:
     shared = True  # other layouts of the same points are no affair of the neighbours
     what = "halos"
 
-    def __init__(self, layouts: Sequence[Layout], dims: Sequence[str], near: Neighbours, engine: MPIEngine) -> None:
+    def __init__(
+        self, layouts: Sequence[Layout], dims: Sequence[str], near: Neighbours, engine: MPIEngine
+    ) -> None:
         self.bounds = [bound(layout, f"fields[{i}]", dims) for i, layout in enumerate(layouts)]
         self.gpu = gpu_of(self.bounds)
         sources = [*map(plain, range(len(layouts)))]
-        self.binding = binding = Slabs(self.bounds, sources, [Sides(layout, dims, near) for layout in layouts], near.rank)
-        self.copies: list[Entry] = [entry for field, links in binding.within for entry in binding.copies(field, links)]
+        self.binding = binding = Slabs(
+            self.bounds, sources, [Sides(layout, dims, near) for layout in layouts], near.rank
+        )
+        self.copies: list[Entry] = [
+            entry for field, links in binding.within for entry in binding.copies(field, links)
+        ]
         self.sends, self.receives = (
-            {peer: binding.message(peer, found[peer], sent, binding.orders) for peer in sorted(found)}
+            {
+                peer: binding.message(peer, found[peer], sent, binding.orders)
+                for peer in sorted(found)
+            }
             for sent, found in ((True, binding.sent), (False, binding.received))
         )
         self.transport = engine.prepare(self)
 
     def slots(self) -> list[tuple[str, Any, Index, Index, bool]]:
-        return [(b.name, b.dtype, b.layouts[0].shape, b.layouts[0].strides, True) for b in self.bounds]
+        return [
+            (b.name, b.dtype, b.layouts[0].shape, b.layouts[0].strides, True) for b in self.bounds
+        ]
 
 
 def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
-    """What ranks must say alike of a field: its dtype, its dims, and the points that it has along those that are not cut."""
+    """What ranks must say alike of a field: its dtype, its dims, and the points that it has along
+    those that are not cut.
+    """
     order = order_of(layout.dims, layout.strides)
-    return Bound(name, layout.dtype, Geometry((), (), ()), layout.dims, extra_of(layout, dims), (layout,), order)
+    return Bound(
+        name,
+        layout.dtype,
+        Geometry((), (), ()),
+        layout.dims,
+        extra_of(layout, dims),
+        (layout,),
+        order,
+    )
 
 
 class Exchanges(PlanCache[HaloPlan]):
@@ -205,14 +268,18 @@ class Exchanges(PlanCache[HaloPlan]):
     def plan(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
         """The plan of Fields that are known to be right."""
         key = (dims, *map(self.layouts.number, fields))
-        return self.kept(key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine))
+        return self.kept(
+            key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine)
+        )
 
 
 def exchanges_of(comm: Any) -> Exchanges:
     """What a communicator remembers. The first time all its ranks call this."""
     communicator = communicator_of(comm)
     if communicator.exchanges is None:
-        channel = Collectives(communicator.lobby, None).run(CALL, lambda ranks: channel_for(communicator, {}, CALL, ranks))
+        channel = Collectives(communicator.lobby, None).run(
+            CALL, lambda ranks: channel_for(communicator, {}, CALL, ranks)
+        )
         communicator.exchanges = Exchanges(channel, comm)
     found: Exchanges = communicator.exchanges
     return found

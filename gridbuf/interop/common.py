@@ -1,4 +1,6 @@
-"""What the bridges share: how errors name a Field's indices, where its memory lies and whether it has gaps."""
+"""What the bridges share: how errors name a Field's indices, where its memory lies and whether it
+has gaps.
+"""
 
 from gridbuf import _core
 from gridbuf.strides import packed
@@ -23,7 +25,13 @@ def compact_strides(field: _core.Field) -> tuple[int, ...]:
 
 
 def gap(field: _core.Field) -> int | None:
-    """The first index, from the smallest stride on, whose stride leaves a gap; None where the memory is compact."""
+    """The first index, from the smallest stride on, whose stride leaves a gap; None where the
+    memory is compact.
+    """
     wanted = compact_strides(field)
     order = sorted(range(field.ndim), key=lambda i: abs(wanted[i]))
-    return next((i for i in order if field.shape[i] > 1 and field.strides[i] != wanted[i]), None) if field.size else None
+    return (
+        next((i for i in order if field.shape[i] > 1 and field.strides[i] != wanted[i]), None)
+        if field.size
+        else None
+    )

@@ -1,6 +1,7 @@
 """dask.array: Fields in chunks, and functions of Fields mapped over them with dims and halo kept.
 
-Chunks of a Field are views of its memory, halos included: mapping over a Field copies nothing on the way in.
+Chunks of a Field are views of its memory, halos included: mapping over a Field copies nothing on
+the way in.
 
 Examples
 --------
@@ -61,7 +62,9 @@ def to_dask(field: _core.Field, chunks: Any = "auto") -> da.Array:
     return _views(field, sizes, None, _core.Field.numpy)  # dask.array.from_array would copy
 
 
-def from_dask(array: da.Array, dims: Any = None, *, origin: Any = None, halo: Any = None, **spec: Any) -> _core.Field:
+def from_dask(
+    array: da.Array, dims: Any = None, *, origin: Any = None, halo: Any = None, **spec: Any
+) -> _core.Field:
     """Compute a dask array into a new Field, chunk by chunk, without a whole copy in between.
 
     Parameters
@@ -129,30 +132,40 @@ def store(array: da.Array, field: _core.Field) -> None:
 
 def _check_field(field: Any) -> None:
     if not isinstance(field, _core.Field):
-        raise TypeError(f"field: expected a Field, got {type(field).__name__}; wrap it: gridbuf.Field(data, dims)")
+        raise TypeError(
+            f"field: expected a Field, got {type(field).__name__}; wrap it: gridbuf.Field(data,"
+            " dims)"
+        )
 
 
 def _check_array(array: Any) -> None:
     if not isinstance(array, da.Array):
         raise TypeError(
-            f"array: expected a dask array, got {type(array).__name__}; gridbuf.Field.from_array copies values that are there"
+            f"array: expected a dask array, got {type(array).__name__}; gridbuf.Field.from_array"
+            " copies values that are there"
         )
     if any(n != n for n in array.shape):
         raise ValueError(
-            f"array: its shape is {array.shape}: dask does not know its sizes; call array.compute_chunk_sizes() first"
+            f"array: its shape is {array.shape}: dask does not know its sizes; call"
+            " array.compute_chunk_sizes() first"
         )
 
 
 def map_blocks(
-    func: Callable[..., Any], *args: Any, dims: Any = None, chunks: Any = "auto", dtype: Any = None, **kwargs: Any
+    func: Callable[..., Any],
+    *args: Any,
+    dims: Any = None,
+    chunks: Any = "auto",
+    dtype: Any = None,
+    **kwargs: Any,
 ) -> da.Array:
     """Map a function of Fields over the chunks of Fields and dask arrays.
 
     Parameters
     ----------
     func : callable
-        Called with a Field for each argument, with its dims, and with what lies of its halo in the chunk. Returns a
-        Field or an array of the chunk's shape.
+        Called with a Field for each argument, with its dims, and with what lies of its halo in the
+        chunk. Returns a Field or an array of the chunk's shape.
     *args : Field or dask.array.Array
         Of the same shape and order of indices.
     dims : sequence of str, optional
@@ -184,7 +197,10 @@ def map_blocks(
     array([1., 1., 1., 1., 1., 1.])
     """
     names, sizes = _common(args, dims, chunks, lambda arg: arg.shape)
-    blocks = [_views(arg, sizes, None) if isinstance(arg, _core.Field) else arg.rechunk(sizes) for arg in args]
+    blocks = [
+        _views(arg, sizes, None) if isinstance(arg, _core.Field) else arg.rechunk(sizes)
+        for arg in args
+    ]
     return _mapped(func, blocks, names, None, dtype or args[0].dtype, kwargs)
 
 
@@ -203,10 +219,11 @@ def map_overlap(
     Parameters
     ----------
     func : callable
-        Called with a Field for each argument, with its dims and halo. Returns a Field or array of that shape, of which
-        the halo is cut off, or of the shape without the halo.
+        Called with a Field for each argument, with its dims and halo. Returns a Field or array of
+        that shape, of which the halo is cut off, or of the shape without the halo.
     *args : Field or dask.array.Array
-        A Field is cut along its domain; beyond it lie the points of its own halo. A dask array is all domain.
+        A Field is cut along its domain; beyond it lie the points of its own halo. A dask array is
+        all domain.
     dims : sequence of str, optional
         As for `map_blocks`.
     halo : sequence, optional
@@ -224,9 +241,11 @@ def map_overlap(
     Raises
     ------
     TypeError
-        When an argument is neither a Field nor a dask array, there is none, or a dask array is without boundary.
+        When an argument is neither a Field nor a dask array, there is none, or a dask array is
+        without boundary.
     ValueError
-        When arguments differ in domain, dims or halo; from `compute()` when func returns another shape.
+        When arguments differ in domain, dims or halo; from `compute()` when func returns another
+        shape.
 
     Examples
     --------
@@ -236,20 +255,30 @@ def map_overlap(
     >>> gbd.map_overlap(difference, da.arange(6, chunks=3), dims="I", halo=((1, 0),), boundary=0).compute()
     array([0, 1, 1, 1, 1, 1])
     """
-    names, sizes = _common(args, dims, chunks, lambda arg: arg.domain.shape if isinstance(arg, _core.Field) else arg.shape)
+    names, sizes = _common(
+        args,
+        dims,
+        chunks,
+        lambda arg: arg.domain.shape if isinstance(arg, _core.Field) else arg.shape,
+    )
     first = next((arg for arg in args if isinstance(arg, _core.Field)), None)
-    widths = halo_pairs(halo if halo is not None else None if first is None else first.halo, len(names))
+    widths = halo_pairs(
+        halo if halo is not None else None if first is None else first.halo, len(names)
+    )
     blocks = []
     for i, arg in enumerate(args):
         if isinstance(arg, _core.Field):
             own = halo_pairs(arg.halo, arg.ndim)
             if own != widths:
-                raise ValueError(f"args: the halo of argument {i} is {own}, that of the others {widths}")
+                raise ValueError(
+                    f"args: the halo of argument {i} is {own}, that of the others {widths}"
+                )
             blocks.append(_views(arg, sizes, own))
         else:
             if boundary is None:
                 raise TypeError(
-                    "boundary: a dask array has no points beyond its edge; say 'periodic', 'reflect', 'nearest' or a value"
+                    "boundary: a dask array has no points beyond its edge; say 'periodic',"
+                    " 'reflect', 'nearest' or a value"
                 )
             blocks.append(_overlapping(arg.rechunk(sizes), widths, boundary))
     return _mapped(func, blocks, names, widths, dtype or args[0].dtype, kwargs)
@@ -264,7 +293,8 @@ def _common(
     for i, arg in enumerate(args):
         if not isinstance(arg, (_core.Field, da.Array)):
             raise TypeError(
-                f"args: argument {i} is a {type(arg).__name__}; expected a Field or a dask array (to_dask, from_array)"
+                f"args: argument {i} is a {type(arg).__name__}; expected a Field or a dask array"
+                " (to_dask, from_array)"
             )
     shapes = [*map(shape_of, args)]
     fields = [arg for arg in args if isinstance(arg, _core.Field)]
@@ -274,7 +304,10 @@ def _common(
         names = _core.plan(arrays[0].shape).dims
     for i, (arg, shape) in enumerate(zip(args, shapes, strict=True)):
         if isinstance(arg, _core.Field) and arg.dims != names:
-            raise ValueError(f"args: argument {i} has the dims {arg.dims}, the others {names}; use field.transpose({names})")
+            raise ValueError(
+                f"args: argument {i} has the dims {arg.dims}, the others {names}; use"
+                f" field.transpose({names})"
+            )
         if shape != shapes[0]:
             raise ValueError(f"args: argument {i} covers {shape}, the first {shapes[0]}")
     if isinstance(chunks, str) and chunks == "auto" and arrays:
@@ -292,49 +325,95 @@ def _name(kind: str) -> str:
     return f"gridbuf-{kind}-{uuid.uuid4().hex}"
 
 
-def _views(field: _core.Field, chunks: Any, halo: Halo | None, finish: Callable[[_core.Field], Any] | None = None) -> da.Array:
+def _views(
+    field: _core.Field,
+    chunks: Any,
+    halo: Halo | None,
+    finish: Callable[[_core.Field], Any] | None = None,
+) -> da.Array:
     """An array of which each block is a Field; dask sees the sizes without the overlap."""
     widths = halo_pairs(halo, field.ndim)
 
     def view(block_info: Any = None) -> Any:
         where = block_info[None]["array-location"]
-        cut = tuple(slice(a, b + low + high) for (a, b), (low, high) in zip(where, widths, strict=True))
+        cut = tuple(
+            slice(a, b + low + high) for (a, b), (low, high) in zip(where, widths, strict=True)
+        )
         part = field[cut] if cut else field  # without indices, [()] reads the value
-        if halo is not None:  # a part's halo is what it shares with its neighbours, not what is left of the Field's
+        if (
+            halo is not None
+        ):  # a part's halo is what it shares with its neighbours, not what is left of the Field's
             part = _core.Field(part, part.dims, halo=halo)
         return part if finish is None else finish(part)
 
-    return da.map_blocks(view, chunks=chunks, name=_name("views"), dtype=field.dtype, meta=_meta(field.ndim, field.dtype))
+    return da.map_blocks(
+        view,
+        chunks=chunks,
+        name=_name("views"),
+        dtype=field.dtype,
+        meta=_meta(field.ndim, field.dtype),
+    )
 
 
 def _overlapping(array: da.Array, halo: Halo, boundary: Any) -> da.Array:
     """The same of a dask array: dask overlaps symmetrically, so what is too much is cut off."""
     depth = [max(pair) for pair in halo]
     wider = da.overlap.overlap(array, dict(enumerate(depth)), boundary, allow_rechunk=False)
-    cut = tuple(slice(d - low, None if d == high else high - d) for d, (low, high) in zip(depth, halo, strict=True))
+    cut = tuple(
+        slice(d - low, None if d == high else high - d)
+        for d, (low, high) in zip(depth, halo, strict=True)
+    )
     return da.map_blocks(
-        lambda block: block[cut], wider, chunks=array.chunks, dtype=array.dtype, meta=_meta(array.ndim, array.dtype)
+        lambda block: block[cut],
+        wider,
+        chunks=array.chunks,
+        dtype=array.dtype,
+        meta=_meta(array.ndim, array.dtype),
     )
 
 
-def _mapped(func: Any, blocks: list[da.Array], dims: tuple[str, ...], halo: Halo | None, dtype: Any, kwargs: Any) -> da.Array:
+def _mapped(
+    func: Any,
+    blocks: list[da.Array],
+    dims: tuple[str, ...],
+    halo: Halo | None,
+    dtype: Any,
+    kwargs: Any,
+) -> da.Array:
     dtype = as_dtype(dtype)
 
     def call(*parts: Any) -> Any:
-        fields = [p if isinstance(p, _core.Field) else _core.Field(np.asarray(p), dims, halo=halo) for p in parts]
+        fields = [
+            p if isinstance(p, _core.Field) else _core.Field(np.asarray(p), dims, halo=halo)
+            for p in parts
+        ]
         return _result(func(*fields, **kwargs), fields[0], dims, halo, dtype)
 
-    return da.map_blocks(call, *blocks, name=_name("mapped"), dtype=dtype, meta=_meta(len(dims), dtype))
+    return da.map_blocks(
+        call, *blocks, name=_name("mapped"), dtype=dtype, meta=_meta(len(dims), dtype)
+    )
 
 
-def _result(result: Any, part: _core.Field, dims: tuple[str, ...], halo: Halo | None, dtype: np.dtype[Any]) -> Any:
+def _result(
+    result: Any, part: _core.Field, dims: tuple[str, ...], halo: Halo | None, dtype: np.dtype[Any]
+) -> Any:
     array = as_numpy(result, dims) if isinstance(result, _core.Field) else np.asarray(result)
-    domain = tuple(n - low - high for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True))
+    domain = tuple(
+        n - low - high
+        for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True)
+    )
     if array.shape not in (part.shape, domain):
-        allowed = f"{part.shape}" if halo is None else f"{part.shape} or, without the halo, {domain}"
+        allowed = (
+            f"{part.shape}" if halo is None else f"{part.shape} or, without the halo, {domain}"
+        )
         raise ValueError(f"func: it returned the shape {array.shape} for a part of shape {allowed}")
     if array.shape != domain:
-        array = array[tuple(slice(low, n - high) for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True))]
+        array = array[
+            tuple(
+                slice(low, n - high)
+                for n, (low, high) in zip(part.shape, halo_pairs(halo, part.ndim), strict=True)
+            )
+        ]
     return array.astype(dtype, copy=False)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
     """Put the second of each pair wherever a module has the first under any name.
 
-    What a module holds is found by identity in its namespace, without asking the module: some load themselves when they
-    are asked. Functions that somebody has put into a class, a closure or a container stay what they are.
+    What a module holds is found by identity in its namespace, without asking the module: some load
+    themselves when they are asked. Functions that somebody has put into a class, a closure or a
+    container stay what they are.
     """
     new = {id(old): (old, ours) for old, ours in pairs}
     for module in list(sys.modules.values()):
@@ -24,7 +25,8 @@ def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
 
 
 class Installation:
-    """Something that is on or off for the whole process: `install()` returns it, and as a context it goes off at the end.
+    """Something that is on or off for the whole process: `install()` returns it, and as a context
+    it goes off at the end.
 
     It is on as long as the user has said so, or another installation that needs it holds it.
     """
@@ -67,7 +69,9 @@ class Installation:
 
 
 class Installed:
-    """What an `install()` returns: leaving it as a context undoes that, unless it was said before."""
+    """What an `install()` returns: leaving it as a context undoes that, unless it was said
+    before.
+    """
 
     def __init__(self, what: Installation, before: bool) -> None:
         self._what, self._before = what, before

@@ -19,10 +19,11 @@ DTYPES = ("float64", "float32", "int64", "int32", "bool")
 
 
 def field_descriptor(domain: Any, field: _core.Field) -> Any:
-    """What `ghex.structured.regular.make_field_descriptor` makes of a Field: nothing is copied, and it keeps the Field.
+    """What `ghex.structured.regular.make_field_descriptor` makes of a Field: nothing is copied, and
+    it keeps the Field.
 
-    GHEX packs and unpacks rows as if their elements touched, whatever the strides say: there it would send and write what lies
-    between them. So such a Field is refused.
+    GHEX packs and unpacks rows as if their elements touched, whatever the strides say: there it
+    would send and write what lies between them. So such a Field is refused.
 
     Parameters
     ----------
@@ -51,15 +52,16 @@ def field_descriptor(domain: Any, field: _core.Field) -> Any:
     field = as_field(field)
     if str(field.dtype) not in DTYPES:
         raise TypeError(
-            f"field: GHEX has no {field.dtype}, only {', '.join(DTYPES)} of this machine; pass field.to(dtype='float64')"
+            f"field: GHEX has no {field.dtype}, only {', '.join(DTYPES)} of this machine; pass"
+            " field.to(dtype='float64')"
         )
     if field.readonly:
         raise ValueError("field: it is read-only, and GHEX writes halos; pass field.copy()")
     fastest = min(range(field.ndim), key=field.strides.__getitem__, default=None)
     if fastest is not None and field.strides[fastest] != field.dtype.itemsize:
         raise ValueError(
-            f"field: {index_name(field, fastest)} has the stride {field.strides[fastest]}, and GHEX reads rows as if their elements touched; "
-            "pass field.copy()"
+            f"field: {index_name(field, fastest)} has the stride {field.strides[fastest]}, and GHEX"
+            " reads rows as if their elements touched; pass field.copy()"
         )
     from ghex.structured.regular import make_field_descriptor
 

@@ -1,7 +1,9 @@
-"""GT4Py: gridbuf's memory under `gt4py.storage` and `gt4py.next`, gridbuf's presets, and plain arguments for stencils.
+"""GT4Py: gridbuf's memory under `gt4py.storage` and `gt4py.next`, gridbuf's presets, and plain
+arguments for stencils.
 
-Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is for the rest:
-`install` for programs that stay as they are, `allocator` and `to_next` for those that are written for gridbuf.
+Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is
+for the rest: `install` for programs that stay as they are, `allocator` and `to_next` for those that
+are written for gridbuf.
 
 Examples
 --------
@@ -36,7 +38,8 @@ def allocator(
     byte_alignment: int | None = None,
     padding: bool | int | None = None,
 ) -> Allocator:
-    """An allocator object for `gtx.zeros(..., allocator=)`, `dataclasses.replace(backend, allocator=)` and `device_allocators`.
+    """An allocator object for `gtx.zeros(..., allocator=)`, `dataclasses.replace(backend,
+    allocator=)` and `device_allocators`.
 
     Parameters
     ----------
@@ -71,7 +74,9 @@ def allocator(
     if not isinstance(order, Sequence):
         raise TypeError(f"order: expected a sequence of kinds, got {order!r}")
     if sorted(map(str, order)) != sorted(HORIZONTAL_FIRST):
-        raise ValueError(f"order: {tuple(order)} does not name each of {', '.join(HORIZONTAL_FIRST)} once")
+        raise ValueError(
+            f"order: {tuple(order)} does not name each of {', '.join(HORIZONTAL_FIRST)} once"
+        )
     return Allocator(device, tuple(order), byte_alignment, padding)
 
 
@@ -100,7 +105,11 @@ def register_presets() -> tuple[str, ...]:
             return _core.plan((2,) * len(dimensions), backend=name, dimensions=dimensions).layout
 
         def is_optimal(array: Any, dimensions: Sequence[str], of: Any = layout_map) -> bool:
-            return falling(array.shape, array.strides, sorted(range(array.ndim), key=of(dimensions).__getitem__))
+            return falling(
+                array.shape,
+                array.strides,
+                sorted(range(array.ndim), key=of(dimensions).__getitem__),
+            )
 
         info: Any = {
             "alignment": probe.byte_alignment,  # in items
@@ -112,8 +121,11 @@ def register_presets() -> tuple[str, ...]:
     return names
 
 
-def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = None, **kwargs: Any) -> dict[str, Any]:
-    """The keywords of a call with plain arrays: for frozen stencils, for timing, for what reads no Fields.
+def stencil_args(
+    stencil: Any, *args: Any, origin: Any = None, domain: Any = None, **kwargs: Any
+) -> dict[str, Any]:
+    """The keywords of a call with plain arrays: for frozen stencils, for timing, for what reads no
+    Fields.
 
     Parameters
     ----------
@@ -129,8 +141,9 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
     Returns
     -------
     dict
-        Arrays over the same memory, each in the stencil's order of indices, the scalars, `origin`, and `domain` where
-        it was given or a field has a halo: `stencil(**stencil_args(stencil, inp=f, out=g))`.
+        Arrays over the same memory, each in the stencil's order of indices, the scalars, `origin`,
+        and `domain` where it was given or a field has a halo: `stencil(**stencil_args(stencil,
+        inp=f, out=g))`.
 
     Raises
     ------
@@ -155,12 +168,20 @@ def stencil_args(stencil: Any, *args: Any, origin: Any = None, domain: Any = Non
         written, infos = dict(call._fields), call.stencil.field_info
         sizing = [
             Sizing(
-                name, infos[name], arrays[name].shape, origins[name], halos[name], output=written[name], told=origin is not None
+                name,
+                infos[name],
+                arrays[name].shape,
+                origins[name],
+                halos[name],
+                output=written[name],
+                told=origin is not None,
             )
             for name in fields
         ]
         domain = find_domain(sizing, None, halos_count=origin is None, stacklevel=3)
-    return {**given, **arrays, "origin": origins} | ({} if domain is None else {"domain": tuple(domain)})
+    return {**given, **arrays, "origin": origins} | (
+        {} if domain is None else {"domain": tuple(domain)}
+    )
 
 
 def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
@@ -195,22 +216,35 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
     from gt4py.next import common
 
     if not isinstance(field, _core.Field):
-        raise TypeError(f"field: expected a gridbuf.Field, got {type(field).__name__}; wrap it: gridbuf.Field(data, dims)")
+        raise TypeError(
+            f"field: expected a gridbuf.Field, got {type(field).__name__}; wrap it:"
+            " gridbuf.Field(data, dims)"
+        )
     if not issubclass(field.dtype.type, definitions.SCALAR_TYPES):
-        known = ", ".join(np.dtype(t).name for t in definitions.SCALAR_TYPES if issubclass(t, np.generic))
-        raise ValueError(f"field: gt4py.next has no dtype for {field.dtype!r}; it knows bool, {known}")
+        known = ", ".join(
+            np.dtype(t).name for t in definitions.SCALAR_TYPES if issubclass(t, np.generic)
+        )
+        raise ValueError(
+            f"field: gt4py.next has no dtype for {field.dtype!r}; it knows bool, {known}"
+        )
     mapping(dims, "dims", "names and gtx.Dimensions")
     missing = [dim for dim in field.dims if dim not in dims]
     if missing:
-        raise ValueError(f"dims: no gtx.Dimension for {missing[0]!r}; the field's dims are {field.dims}")
+        raise ValueError(
+            f"dims: no gtx.Dimension for {missing[0]!r}; the field's dims are {field.dims}"
+        )
     start = [-i for i in field.origin] if field.origin is not None else [0] * field.ndim
     spans = [(low, low + n) for low, n in zip(start, field.shape, strict=True)]
     array = field.numpy() if field.device == "cpu" else as_cupy(field)
-    return common._field(array, domain=common.domain({dims[d]: span for d, span in zip(field.dims, spans, strict=True)}))
+    return common._field(
+        array,
+        domain=common.domain({dims[d]: span for d, span in zip(field.dims, spans, strict=True)}),
+    )
 
 
 def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
-    """A Field over the memory of a gt4py.next field; the zero of its domain becomes the origin where it lies inside.
+    """A Field over the memory of a gt4py.next field; the zero of its domain becomes the origin
+    where it lies inside.
 
     Parameters
     ----------
@@ -238,17 +272,24 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
     (2,)
     """
     if not hasattr(field, "domain") or not hasattr(field, "ndarray"):
-        raise TypeError(f"field: expected a field of gt4py.next, got {type(field).__name__}; gridbuf.Field wraps other memory")
+        raise TypeError(
+            f"field: expected a field of gt4py.next, got {type(field).__name__}; gridbuf.Field"
+            " wraps other memory"
+        )
     mapping(dims, "dims", "gtx.Dimensions and names")
     names = [dims.get(dim) for dim in field.domain.dims]
     if None in names:
         dim = field.domain.dims[names.index(None)]
-        raise ValueError(f"dims: no name for {dim.value!r}; the field's dimensions are {[d.value for d in field.domain.dims]}")
+        raise ValueError(
+            f"dims: no name for {dim.value!r}; the field's dimensions are"
+            f" {[d.value for d in field.domain.dims]}"
+        )
     origin = tuple(-span.start for span in field.domain.ranges)
     inside = all(0 <= at < max(n, 1) for at, n in zip(origin, field.ndarray.shape, strict=True))
     return _core.Field(field.ndarray, names, origin=origin if inside else None)
 
 
 __all__ = [
-    "Allocator", "Buffer", "allocator", "from_next", "install", "installed", "register_presets", "stencil_args", "to_next", "uninstall",
+    "Allocator", "Buffer", "allocator", "from_next", "install", "installed", "register_presets",
+    "stencil_args", "to_next", "uninstall",
 ]  # fmt: skip

@@ -12,7 +12,8 @@ HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buffer:
-    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`; the rest is worked out for who asks how that came about.
+    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`; the rest is worked out for who
+    asks how that came about.
 
     Attributes
     ----------
@@ -115,14 +116,24 @@ class Allocator:
     def __gt_device_type__(self) -> Any:
         from gt4py._core import definitions
 
-        return definitions.CUPY_DEVICE_TYPE or definitions.DeviceType.CUDA if self.device == "gpu" else definitions.DeviceType.CPU
+        return (
+            definitions.CUPY_DEVICE_TYPE or definitions.DeviceType.CUDA
+            if self.device == "gpu"
+            else definitions.DeviceType.CPU
+        )
 
     @property
     def device_type(self) -> Any:
         """gt4py's name of the device."""
         return self.__gt_device_type__
 
-    def __gt_allocate__(self, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Sequence[Any] | None = None) -> Buffer:
+    def __gt_allocate__(
+        self,
+        domain: Any,
+        dtype: Any,
+        device_id: int = 0,
+        aligned_index: Sequence[Any] | None = None,
+    ) -> Buffer:
         return allocate(
             domain,
             dtype,
@@ -139,7 +150,14 @@ class Allocator:
         return tuple(len(dims) - 1 - fastest.index(i) for i in range(len(dims)))
 
 
-def allocate(domain: Any, dtype: Any, *, device: tuple[Any, int], aligned_index: Sequence[Any] | None, **spec: Any) -> Buffer:
+def allocate(
+    domain: Any,
+    dtype: Any,
+    *,
+    device: tuple[Any, int],
+    aligned_index: Sequence[Any] | None,
+    **spec: Any,
+) -> Buffer:
     """Memory for a domain; device is gt4py's type and the number of one of these."""
     from gt4py._core import definitions
 
@@ -148,7 +166,10 @@ def allocate(domain: Any, dtype: Any, *, device: tuple[Any, int], aligned_index:
     if on_host and number != 0:
         raise ValueError(f"device_id: {number} is not allowed; memory of the host has the number 0")
     index = _relative(domain, aligned_index or ())
-    spec |= {"aligned_index": index if aligned_index else None, "device": "cpu" if on_host else ("gpu", number)}
+    spec |= {
+        "aligned_index": index if aligned_index else None,
+        "device": "cpu" if on_host else ("gpu", number),
+    }
     array = _core.empty(tuple(int(n) for n in domain.shape), dtype.dtype, **spec)
     return Buffer(array, spec, index, definitions.Device(kind, number), dtype)
 
@@ -156,7 +177,8 @@ def allocate(domain: Any, dtype: Any, *, device: tuple[Any, int], aligned_index:
 def _relative(domain: Any, aligned_index: Sequence[Any]) -> tuple[int, ...]:
     """gt4py counts from the domain's zero, gridbuf from the first element.
 
-    One list may serve fields of cells and fields of edges: what it says of dimensions that a domain lacks is not about it.
+    One list may serve fields of cells and fields of edges: what it says of dimensions that a domain
+    lacks is not about it.
     """
     wanted = {index.dim: int(index.value) for index in aligned_index}
     relative = []
@@ -164,7 +186,8 @@ def _relative(domain: Any, aligned_index: Sequence[Any]) -> tuple[int, ...]:
         index = wanted.get(dim, span.start)
         if dim in wanted and not span.start <= index < span.stop:
             raise ValueError(
-                f"aligned_index: {index} along {dim.value} is outside the domain range, {span.start} to {span.stop - 1}"
+                f"aligned_index: {index} along {dim.value} is outside the domain range,"
+                f" {span.start} to {span.stop - 1}"
             )
         relative.append(index - span.start)
     return tuple(relative)

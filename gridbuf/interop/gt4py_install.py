@@ -16,12 +16,14 @@ _NEXT = "gt4py.next.custom_layout_allocators"
 
 
 def install() -> Installed:
-    """Let gt4py allocate host memory from gridbuf: gt4py.storage's functions, and the fields of gt4py.next.
+    """Let gt4py allocate host memory from gridbuf: gt4py.storage's functions, and the fields of
+    gt4py.next.
 
-    `empty`, `zeros`, `ones`, `full` and `from_array` are exchanged in every module that has imported them, so
-    also in programs that said `from gt4py.storage import zeros`. They take what they took and return NumPy arrays.
-    gt4py.next, also where it is imported later, allocates by `gridbuf.empty` with its own order of strides and alignment.
-    Storages of GPUs, and of layouts that somebody else has registered, stay gt4py's. Calling it again changes nothing.
+    `empty`, `zeros`, `ones`, `full` and `from_array` are exchanged in every module that has
+    imported them, so also in programs that said `from gt4py.storage import zeros`. They take what
+    they took and return NumPy arrays. gt4py.next, also where it is imported later, allocates by
+    `gridbuf.empty` with its own order of strides and alignment. Storages of GPUs, and of layouts
+    that somebody else has registered, stay gt4py's. Calling it again changes nothing.
 
     Returns
     -------
@@ -107,32 +109,51 @@ def _storage_function(theirs: Any, ours: Any) -> Any:
 
 
 def _from_array(data: Any, dtype: Any = float, **asked: Any) -> Any:
-    """gt4py converts as assignment does, also from float to int; where ours refuses, its own assigns to our memory."""
+    """gt4py converts as assignment does, also from float to int; where ours refuses, its own
+    assigns to our memory.
+    """
     try:
         return from_array(data, dtype=dtype, **asked)
     except TypeError:
-        return getattr(interface.from_array, "__wrapped__", interface.from_array)(data, dtype, **asked)
+        return getattr(interface.from_array, "__wrapped__", interface.from_array)(
+            data, dtype, **asked
+        )
 
 
-_OURS = {"empty": _core.empty, "zeros": _core.zeros, "ones": _core.ones, "full": _core.full, "from_array": _from_array}
+_OURS = {
+    "empty": _core.empty,
+    "zeros": _core.zeros,
+    "ones": _core.ones,
+    "full": _core.full,
+    "from_array": _from_array,
+}
 _DIMS = (("I", "J", "K"), ("I", "J"), ("K",), ("I", "J", "K", "0"))
 
 
 def _is_ours(backend: Any, known: Any) -> bool:
-    """Whether the preset that gt4py has under this name is the one of that name here, and not somebody's own."""
+    """Whether the preset that gt4py has under this name is the one of that name here, and not
+    somebody's own.
+    """
     if known is None or known["device"] != "cpu" or backend not in _core.backends():
         return False
     plans = [_core.plan((2,) * len(dims), backend=backend, dimensions=dims) for dims in _DIMS]
-    if any(plan.device != "cpu" or plan.byte_alignment % (8 * known["alignment"]) for plan in plans):
+    if any(
+        plan.device != "cpu" or plan.byte_alignment % (8 * known["alignment"]) for plan in plans
+    ):
         return False
     try:
-        return all(tuple(known["layout_map"](dims)) == plan.layout for dims, plan in zip(_DIMS, plans, strict=True))
+        return all(
+            tuple(known["layout_map"](dims)) == plan.layout
+            for dims, plan in zip(_DIMS, plans, strict=True)
+        )
     except Exception:  # a layout that is not for all of these
         return False
 
 
 def _exchange_next() -> Callable[[], None]:
-    """All of gt4py.next's own allocators, those that its backends carry included, are of one class."""
+    """All of gt4py.next's own allocators, those that its backends carry included, are of one
+    class.
+    """
     from gt4py._core import definitions
     from gt4py.next import custom_layout_allocators
 
@@ -142,7 +163,9 @@ def _exchange_next() -> Callable[[], None]:
     theirs = cls.__gt_allocate__
 
     @functools.wraps(theirs)
-    def __gt_allocate__(self: Any, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None) -> Any:
+    def __gt_allocate__(
+        self: Any, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None
+    ) -> Any:
         if self.device_type != definitions.DeviceType.CPU:
             return theirs(self, domain, dtype, device_id, aligned_index)
         return allocate(
@@ -168,7 +191,9 @@ _installation = Installation(_on)
 
 
 def with_numpy() -> Callable[[], None]:
-    """For programs on gt4py that allocate by NumPy, too: `install` and `gridbuf.interop.numpy.enable`, until the result is called."""
+    """For programs on gt4py that allocate by NumPy, too: `install` and
+    `gridbuf.interop.numpy.enable`, until the result is called.
+    """
     from gridbuf.interop import numpy as handler
 
     storage, memory = _installation.hold(), handler.hold()

@@ -1,6 +1,7 @@
 """ICON4Py: its fields and its NumPy arrays in gridbuf's memory.
 
-ICON4Py allocates fields by gt4py.next, with the allocator of the chosen backend or the default one, and the rest by NumPy.
+ICON4Py allocates fields by gt4py.next, with the allocator of the chosen backend or the default one,
+and the rest by NumPy.
 
 Examples
 --------
@@ -19,9 +20,10 @@ _installation = Installation(with_numpy)
 def install() -> Installed:
     """Let ICON4Py allocate host memory from gridbuf.
 
-    This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and those started later.
-    Local fields that a granule allocates in every step are where that pays: their blocks are used again, and not faulted in anew.
-    It may be called before or after `icon4py` and `gt4py.next` are imported, and before or after backends are made.
+    This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and
+    those started later. Local fields that a granule allocates in every step are where that pays:
+    their blocks are used again, and not faulted in anew. It may be called before or after `icon4py`
+    and `gt4py.next` are imported, and before or after backends are made.
 
     Returns
     -------

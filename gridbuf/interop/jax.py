@@ -1,9 +1,10 @@
-"""JAX: arrays over the memory of Fields where XLA can take it, and Fields over the memory of JAX's arrays.
+"""JAX: arrays over the memory of Fields where XLA can take it, and Fields over the memory of JAX's
+arrays.
 
-XLA takes compact memory only (any order of strides, no padding, no slices), whose first element lies on a boundary of
-64 bytes. JAX itself does not say which of these failed: it raises UNIMPLEMENTED for the first, and silently copies for
-the second, and it silently turns float64 into float32 while its 64-bit types are switched off. `to_array` says which,
-and never copies unasked.
+XLA takes compact memory only (any order of strides, no padding, no slices), whose first element
+lies on a boundary of 64 bytes. JAX itself does not say which of these failed: it raises
+UNIMPLEMENTED for the first, and silently copies for the second, and it silently turns float64 into
+float32 while its 64-bit types are switched off. `to_array` says which, and never copies unasked.
 
 Examples
 --------
@@ -63,8 +64,9 @@ def _narrowed(source: _core.Field) -> str | None:
         return None
     half = name.replace("64", "32").replace("128", "64")
     return (
-        f"its dtype {name} has 64-bit parts, and JAX's 64-bit types are switched off: it would make a copy with half the "
-        f'precision; call jax.config.update("jax_enable_x64", True) at the start, or field.to(dtype={half!r})'
+        f"its dtype {name} has 64-bit parts, and JAX's 64-bit types are switched off: it would"
+        ' make a copy with half the precision; call jax.config.update("jax_enable_x64", True) at'
+        f" the start, or field.to(dtype={half!r})"
     )
 
 
@@ -72,16 +74,16 @@ def _unshareable(source: _core.Field) -> str | None:
     index = gap(source)
     if index is not None:
         return (
-            f"{index_name(source, index)} has the stride {source.strides[index]} where compact memory has "
-            f"{compact_strides(source)[index]}, and XLA takes compact memory only; gridbuf.interop.jax.compact(field) is a "
-            "copy that it takes"
+            f"{index_name(source, index)} has the stride {source.strides[index]} where compact"
+            f" memory has {compact_strides(source)[index]}, and XLA takes compact memory only;"
+            " gridbuf.interop.jax.compact(field) is a copy that it takes"
         )
     off = address(source) % XLA_ALIGNMENT
     if off and source.size:
         return (
-            f"its first element lies {off} bytes after a boundary of {XLA_ALIGNMENT} bytes, and XLA would copy it; allocate with "
-            "aligned_index at element 0 (gridbuf.interop.jax.empty does), or gridbuf.interop.jax.compact(field) is a copy "
-            "that it takes"
+            f"its first element lies {off} bytes after a boundary of {XLA_ALIGNMENT} bytes, and XLA"
+            " would copy it; allocate with aligned_index at element 0 (gridbuf.interop.jax.empty"
+            " does), or gridbuf.interop.jax.compact(field) is a copy that it takes"
         )
     return None
 
@@ -94,8 +96,8 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
     field
         A Field, or what `gridbuf.Field` takes.
     copy : bool or None, optional
-        False (default): share, or ValueError says why not. None: share where possible, else copy. True: copy. The
-        dtype stays in each case.
+        False (default): share, or ValueError says why not. None: share where possible, else copy.
+        True: copy. The dtype stays in each case.
 
     Returns
     -------
@@ -136,13 +138,15 @@ def to_array(field: Any, *, copy: bool | None = False) -> jax.Array:
     except (BufferError, TypeError) as error:
         if source.readonly and "legacy" in str(error):
             raise BufferError(
-                f"field: it is read-only, and JAX {jax.__version__} asks for DLPack tensors that cannot say so, "
-                "as JAX before 0.12 does; copy=True copies"
+                f"field: it is read-only, and JAX {jax.__version__} asks for DLPack tensors that"
+                " cannot say so, as JAX before 0.12 does; copy=True copies"
             ) from error
         raise BufferError(f"field: JAX cannot hold {source.dtype!r}: {error}") from error
 
 
-def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: Any = None) -> _core.Field:
+def from_array(
+    array: jax.Array, dims: Any = None, *, origin: Any = None, halo: Any = None
+) -> _core.Field:
     """A read-only Field over the memory of a jax.Array; nothing is copied.
 
     Parameters
@@ -171,20 +175,25 @@ def from_array(array: jax.Array, dims: Any = None, *, origin: Any = None, halo: 
     (2, 3)
     """
     if isinstance(array, jax.core.Tracer):
-        raise TypeError("array: it is traced, inside jax.jit or grad, and has no memory; call from_array on the result")
+        raise TypeError(
+            "array: it is traced, inside jax.jit or grad, and has no memory; call from_array on the"
+            " result"
+        )
     if not isinstance(array, jax.Array):
         raise TypeError(f"array: expected a jax.Array, got {type(array).__name__}")
     if array.is_deleted():
         raise ValueError("array: it was deleted or donated, and its memory is gone")
     if len(array.sharding.device_set) > 1:
         raise ValueError(
-            f"array: it is spread over {len(array.sharding.device_set)} devices; wrap array.addressable_shards one by one"
+            f"array: it is spread over {len(array.sharding.device_set)} devices; wrap"
+            " array.addressable_shards one by one"
         )
     return _core.Field(array, dims, origin=origin, halo=halo)
 
 
 def compact(field: Any) -> _core.Field:
-    """A copy that JAX can share: the same order of strides, no padding, element 0 on a boundary of 64 bytes.
+    """A copy that JAX can share: the same order of strides, no padding, element 0 on a boundary of
+    64 bytes.
 
     Parameters
     ----------
@@ -207,7 +216,8 @@ def compact(field: Any) -> _core.Field:
 
 
 def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
-    """An uninitialised Field that JAX can share: `gridbuf.Field.empty` without padding, aligned at element 0.
+    """An uninitialised Field that JAX can share: `gridbuf.Field.empty` without padding, aligned at
+    element 0.
 
     Parameters
     ----------
@@ -216,7 +226,8 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     dtype : dtype_like, optional
         The type of the elements.
     **spec
-        The keywords of `gridbuf.Field.empty`; `padding` and alignment given here win, and may spoil the sharing.
+        The keywords of `gridbuf.Field.empty`; `padding` and alignment given here win, and may spoil
+        the sharing.
 
     Returns
     -------
@@ -231,7 +242,11 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     ((4, 20), None)
     """
     ndim = np.size(shape) if np.ndim(shape) else 1
-    own: dict[str, Any] = {"padding": False, "byte_alignment": XLA_ALIGNMENT, "aligned_index": (0,) * ndim}
+    own: dict[str, Any] = {
+        "padding": False,
+        "byte_alignment": XLA_ALIGNMENT,
+        "aligned_index": (0,) * ndim,
+    }
     spec = own | spec
     return _core.Field.empty(shape, dtype, **spec)
 

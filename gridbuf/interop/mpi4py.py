@@ -1,7 +1,9 @@
-"""MPI: buffer specifications and derived datatypes for Fields of any layout, and the exchange of halos.
+"""MPI: buffer specifications and derived datatypes for Fields of any layout, and the exchange of
+halos.
 
-mpi4py alone takes contiguous memory. A derived datatype describes the rest, so that MPI reads and writes padded, sliced
-and reversed memory in place. Elements travel in the order of the indices: sender and receiver may have different layouts.
+mpi4py alone takes contiguous memory. A derived datatype describes the rest, so that MPI reads and
+writes padded, sliced and reversed memory in place. Elements travel in the order of the indices:
+sender and receiver may have different layouts.
 
 Examples
 --------
@@ -25,7 +27,9 @@ import numpy as np
 try:
     from mpi4py import MPI
 except RuntimeError as error:  # mpi4py's wheels look for the library when they are imported
-    raise ImportError(f"mpi4py finds no MPI library (Debian: apt install libopenmpi-dev openmpi-bin): {error}") from error
+    raise ImportError(
+        f"mpi4py finds no MPI library (Debian: apt install libopenmpi-dev openmpi-bin): {error}"
+    ) from error
 from mpi4py.util import dtlib
 
 from gridbuf import _core
@@ -45,9 +49,13 @@ LARGE = 2**30  # counts above go through a second loop: MPI 3 counts with ints
 
 
 class FieldDatatype(MPI.Datatype):
-    """A datatype that is freed with its last reference, as is any made from it; MPI lets what has begun finish."""
+    """A datatype that is freed with its last reference, as is any made from it; MPI lets what has
+    begun finish.
+    """
 
-    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:  # bound here: names go before objects do
+    def __del__(
+        self, ending: Callable[[], bool] = sys.is_finalizing
+    ) -> None:  # bound here: names go before objects do
         if not ending() and self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 
@@ -63,11 +71,17 @@ class _Span:
     def __init__(self, field: _core.Field, start: int, nbytes: int) -> None:
         self.field = field
         data = (address(field) + start, field.readonly)
-        self.__array_interface__ = {"shape": (nbytes,), "typestr": "|u1", "data": data, "version": 3}
+        self.__array_interface__ = {
+            "shape": (nbytes,),
+            "typestr": "|u1",
+            "data": data,
+            "version": 3,
+        }
 
 
 def buffer(field: Any) -> list[Any]:
-    """What mpi4py calls a buffer specification: memory, count and datatype, for `Send`, `Irecv`, `Bcast`, ...
+    """What mpi4py calls a buffer specification: memory, count and datatype, for `Send`, `Irecv`,
+    `Bcast`, ...
 
     Parameters
     ----------
@@ -88,7 +102,8 @@ def buffer(field: Any) -> list[Any]:
 
     Notes
     -----
-    The memory is the Field's own. A read-only Field can be sent; receiving into it is mpi4py's error.
+    The memory is the Field's own. A read-only Field can be sent; receiving into it is mpi4py's
+    error.
 
     Examples
     --------
@@ -111,7 +126,8 @@ def buffer(field: Any) -> list[Any]:
 
 @as_in(buffer)
 def datatype(field: Any) -> MPI.Datatype:
-    """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest address on.
+    """The datatype of `buffer(field)`: its elements in the order of the indices, from the lowest
+    address on.
 
     Returns
     -------
@@ -131,7 +147,10 @@ def datatype(field: Any) -> MPI.Datatype:
 def _element(dtype: np.dtype[Any]) -> MPI.Datatype:
     """MPI's type of one element; as many bytes where MPI has none (float16, bfloat16, records)."""
     if not dtype.isnative:
-        raise ValueError(f"field: MPI would not swap the bytes of {dtype!r}; use field.to(dtype={dtype.newbyteorder('=').str!r})")
+        raise ValueError(
+            f"field: MPI would not swap the bytes of {dtype!r}; use"
+            f" field.to(dtype={dtype.newbyteorder('=').str!r})"
+        )
     if dtype.kind in "biufc" and dtype != np.float16:
         found = dtlib.from_numpy_dtype(dtype)
         if found != MPI.DATATYPE_NULL:
@@ -140,7 +159,9 @@ def _element(dtype: np.dtype[Any]) -> MPI.Datatype:
 
 
 def _loops(field: _core.Field) -> list[Loop]:
-    """The loops over the elements in index order, from the outermost, neighbours joined where they are one loop."""
+    """The loops over the elements in index order, from the outermost, neighbours joined where they
+    are one loop.
+    """
     loops: list[Loop] = []
     for n, stride in zip(field.shape, field.strides, strict=True):
         if n == 1:
@@ -217,12 +238,14 @@ def halo(field: _core.Field, dim: str, side: Side) -> _core.Field:
 
 @as_in(halo)
 def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
-    """The own points that the neighbour on a side has as its halo: as many as the halo's on the other side.
+    """The own points that the neighbour on a side has as its halo: as many as the halo's on the
+    other side.
 
     Raises
     ------
     TypeError, ValueError
-        When side or dim is not the field's, or it has no halo, or its domain has fewer points than a neighbour needs.
+        When side or dim is not the field's, or it has no halo, or its domain has fewer points than
+        a neighbour needs.
 
     Examples
     --------
@@ -235,9 +258,12 @@ def edge(field: _core.Field, dim: str, side: Side) -> _core.Field:
     n = field.shape[i]
     if n < low + high + max(low, high):
         raise ValueError(
-            f"field: its domain has {n - low - high} points along {dim}, fewer than the halo of {max(low, high)} that a neighbour needs"
+            f"field: its domain has {n - low - high} points along {dim}, fewer than the halo of"
+            f" {max(low, high)} that a neighbour needs"
         )
-    return _part(field, i, slice(low, low + high) if side == "low" else slice(n - high - low, n - high))
+    return _part(
+        field, i, slice(low, low + high) if side == "low" else slice(n - high - low, n - high)
+    )
 
 
 def _widths(field: _core.Field, dim: str, side: str) -> tuple[int, int, int]:
@@ -245,12 +271,16 @@ def _widths(field: _core.Field, dim: str, side: str) -> tuple[int, int, int]:
         raise ValueError(f"side: {side!r} is neither 'low' nor 'high'")
     if not isinstance(field, _core.Field):
         raise TypeError(
-            f"field: expected a Field, got {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
+            f"field: expected a Field, got {type(field).__name__}; a halo is a Field's:"
+            " gridbuf.Field(data, dims, halo=...)"
         )
     if not isinstance(dim, str) or dim not in field.dims:
         raise ValueError(f"dim: {dim!r} is not among the field's {field.dims}")
     if field.halo is None:
-        raise ValueError("field: it has no halo; give one where it is made, or gridbuf.Field(data, dims, halo=...)")
+        raise ValueError(
+            "field: it has no halo; give one where it is made, or gridbuf.Field(data, dims,"
+            " halo=...)"
+        )
     i = field.dims.index(dim)
     return (i, *field.halo[i])
 
@@ -267,8 +297,9 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     comm : mpi4py.MPI.Cartcomm
         Whose neighbours they are.
     *fields : Field
-        Of the same shapes and halos on every process along the shared borders; layouts and orders of dims may differ. They share
-        nothing else: each has its own dtype, dims, extents and widths.
+        Of the same shapes and halos on every process along the shared borders; layouts and orders
+        of dims may differ. They share nothing else: each has its own dtype, dims, extents and
+        widths.
     dims : sequence of str, optional
         Which index each dimension of the communicator cuts.
 
@@ -277,15 +308,18 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     TypeError
         When comm is no Cartesian communicator, or an argument is no Field.
     ValueError
-        When dims are not the communicator's, or a field is read-only, has no halo, or shares memory with another.
+        When dims are not the communicator's, or a field is read-only, has no halo, or shares memory
+        with another.
     gridbuf.distributed.DisagreementError
         When neighbours describe their fields differently.
 
     Notes
     -----
-    One message goes to each neighbour, whatever the fields are, on a duplicate of the communicator that the first call makes. What was
-    worked out for fields of some layouts is kept with the communicator, and goes when it is freed. Where it ends, halos keep their values, and a neighbour's
-    there come with its points. `gridbuf.distributed` does more: it makes the fields, turns vectors, and works while messages travel.
+    One message goes to each neighbour, whatever the fields are, on a duplicate of the communicator
+    that the first call makes. What was worked out for fields of some layouts is kept with the
+    communicator, and goes when it is freed. Where it ends, halos keep their values, and a
+    neighbour's there come with its points. `gridbuf.distributed` does more: it makes the fields,
+    turns vectors, and works while messages travel.
 
     Examples
     --------
@@ -298,7 +332,9 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     array([3., 1., 2., 3., 1.])
     """
     if not isinstance(comm, MPI.Cartcomm):
-        raise TypeError(f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}")
+        raise TypeError(
+            f"comm: expected a Cartesian communicator (comm.Create_cart), got {type(comm).__name__}"
+        )
     if comm == MPI.COMM_NULL:
         raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
     exchanges = exchanges_of(comm)
@@ -312,7 +348,9 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
                 _check_exchanged(i, field, cut)
             for (i, a), (j, b) in combinations(enumerate(fields), 2):
                 if a is not b and shared(memory_of(a), memory_of(b)):
-                    raise ValueError(f"fields: argument {j} shares memory with argument {i}; each has its own")
+                    raise ValueError(
+                        f"fields: argument {j} shares memory with argument {i}; each has its own"
+                    )
             plan = exchanges.plan(fields, cut)
         exchange = plan.transport.start(fields)
     except BaseException as error:
@@ -325,7 +363,9 @@ def _listed(dims: Any) -> tuple[Any, ...]:
     try:
         return tuple(dims)
     except TypeError as error:
-        raise TypeError(f"dims: expected names of indices such as 'IJ', got {type(dims).__name__}") from error
+        raise TypeError(
+            f"dims: expected names of indices such as 'IJ', got {type(dims).__name__}"
+        ) from error
 
 
 def _checked_dims(dims: tuple[Any, ...], comm: Any) -> tuple[str, ...]:
@@ -334,7 +374,10 @@ def _checked_dims(dims: tuple[Any, ...], comm: Any) -> tuple[str, ...]:
     if len(set(dims)) < len(dims):
         raise ValueError(f"dims: {dims} names an index twice")
     if len(dims) != comm.Get_dim():
-        raise ValueError(f"dims: {dims} names {len(dims)} indices, the communicator has {comm.Get_dim()} dimensions")
+        raise ValueError(
+            f"dims: {dims} names {len(dims)} indices, the communicator has {comm.Get_dim()}"
+            " dimensions"
+        )
     return tuple(map(name_of, dims))
 
 
@@ -342,7 +385,8 @@ def _check_exchanged(i: int, field: Any, dims: tuple[str, ...]) -> None:
     """A Field whose halos can be filled."""
     if not isinstance(field, _core.Field):
         raise TypeError(
-            f"fields: argument {i} is a {type(field).__name__}; a halo is a Field's: gridbuf.Field(data, dims, halo=...)"
+            f"fields: argument {i} is a {type(field).__name__}; a halo is a Field's:"
+            " gridbuf.Field(data, dims, halo=...)"
         )
     if field.readonly:
         raise ValueError(f"fields: argument {i} is read-only, and its halo is to be written")

@@ -1,6 +1,8 @@
-"""NDSL (the middle layer of Pace and GEOS): its quantities, its storages and its NumPy arrays in gridbuf's memory.
+"""NDSL (the middle layer of Pace and GEOS): its quantities, its storages and its NumPy arrays in
+gridbuf's memory.
 
-NDSL allocates quantities and storages by `gt4py.storage`, buffers of halo exchanges and grid arrays by NumPy.
+NDSL allocates quantities and storages by `gt4py.storage`, buffers of halo exchanges and grid arrays
+by NumPy.
 
 Examples
 --------
@@ -19,9 +21,10 @@ _installation = Installation(with_numpy)
 def install() -> Installed:
     """Let NDSL allocate host memory from gridbuf.
 
-    This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and those started later.
-    NDSL's arrays stay NumPy arrays with the strides that it asks for, so that its `Quantity` takes them as its own. What copies
-    such an array by NumPy's rules (copy.deepcopy of a Quantity, pickle) packs it, as it does without gridbuf.
+    This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and
+    those started later. NDSL's arrays stay NumPy arrays with the strides that it asks for, so that
+    its `Quantity` takes them as its own. What copies such an array by NumPy's rules (copy.deepcopy
+    of a Quantity, pickle) packs it, as it does without gridbuf.
 
     Returns
     -------

@@ -1,10 +1,12 @@
 """Numba: Fields as arguments of compiled functions.
 
-Importing this file teaches Numba what a Field on the host is: an array over the Field's own memory. Inside the function it
-is Numba's own array type; what the function returns is an ndarray over the same memory.
+Importing this file teaches Numba what a Field on the host is: an array over the Field's own memory.
+Inside the function it is Numba's own array type; what the function returns is an ndarray over the
+same memory.
 
-A function whose signature was written out for arrays (`njit("f8(f8[:,:])")`) takes arrays from Python and nothing else:
-pass it `field.numpy()`. Finding out a Field's type costs about half a microsecond a call.
+A function whose signature was written out for arrays (`njit("f8(f8[:,:])")`) takes arrays from
+Python and nothing else: pass it `field.numpy()`. Finding out a Field's type costs about half a
+microsecond a call.
 
 Examples
 --------
@@ -34,18 +36,30 @@ from gridbuf import _core
 class FieldType(types.Array):
     """Numba's array type for a Field; only the way in from Python differs."""
 
-    def __init__(self, dtype: Any, ndim: int, layout: str, readonly: bool = False, aligned: bool = True) -> None:
+    def __init__(
+        self, dtype: Any, ndim: int, layout: str, readonly: bool = False, aligned: bool = True
+    ) -> None:
         array = types.Array(dtype, ndim, layout, readonly=readonly, aligned=aligned)
-        super().__init__(dtype, ndim, layout, readonly=readonly, name=f"Field({array.name})", aligned=aligned)
+        super().__init__(
+            dtype, ndim, layout, readonly=readonly, name=f"Field({array.name})", aligned=aligned
+        )
 
-    def copy(self, dtype: Any = None, ndim: int | None = None, layout: str | None = None, readonly: bool | None = None) -> Any:
+    def copy(
+        self,
+        dtype: Any = None,
+        ndim: int | None = None,
+        layout: str | None = None,
+        readonly: bool | None = None,
+    ) -> Any:
         """What is derived from it (a slice, a result) is a plain array."""
         return self.as_array.copy(dtype, ndim, layout, readonly)
 
     @property
     def as_array(self) -> types.Array:
         """The same, as of an ndarray."""
-        return types.Array(self.dtype, self.ndim, self.layout, readonly=not self.mutable, aligned=self.aligned)
+        return types.Array(
+            self.dtype, self.ndim, self.layout, readonly=not self.mutable, aligned=self.aligned
+        )
 
     def can_convert_to(self, typingctx: Any, other: Any) -> Any:
         """A function with a signature for arrays takes Fields, too."""
@@ -62,9 +76,13 @@ def _typeof_field(field: _core.Field, context: Any) -> FieldType:
     except NumbaNotImplementedError as error:
         raise NumbaValueError(f"field: Numba has no type for {field.dtype!r}") from error
     if field.dtype == np.float16:  # known, but not in arguments of functions for the host
-        raise NumbaValueError("field: Numba computes with float16 on GPUs only; pass field.to(dtype='float32')")
+        raise NumbaValueError(
+            "field: Numba computes with float16 on GPUs only; pass field.to(dtype='float32')"
+        )
     array = field.numpy()
-    return FieldType(dtype, field.ndim, numpy_support.map_layout(array), field.readonly, array.flags.aligned)
+    return FieldType(
+        dtype, field.ndim, numpy_support.map_layout(array), field.readonly, array.flags.aligned
+    )
 
 
 @lower_cast(FieldType, types.Array)
@@ -74,7 +92,9 @@ def _as_array(context: Any, builder: Any, fromty: FieldType, toty: types.Array, 
 
 @unbox(FieldType)
 def _unbox_field(typ: FieldType, obj: Any, c: Any) -> Any:
-    """Through `field.numpy()`, which holds the Field for as long as compiled code holds the array."""
+    """Through `field.numpy()`, which holds the Field for as long as compiled code holds the
+    array.
+    """
     array = c.pyapi.call_method(obj, "numpy", ())
     result = cgutils.alloca_once_value(c.builder, c.context.get_constant_null(typ.as_array))
     failed = cgutils.alloca_once_value(c.builder, cgutils.true_bit)

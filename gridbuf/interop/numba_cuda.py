@@ -37,7 +37,12 @@ class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
         address = pools.allocate(size, device)
         self.allocations[address] = size
         pointer = address if _plain_pointers() else ctypes.c_uint64(address)
-        return cuda.MemoryPointer(self.context, pointer, size, finalizer=_finalizer(self.allocations, address, size, device))
+        return cuda.MemoryPointer(
+            self.context,
+            pointer,
+            size,
+            finalizer=_finalizer(self.allocations, address, size, device),
+        )
 
     def get_memory_info(self) -> Any:
         """What the driver says is free, and gridbuf's cache, which Numba can have too."""

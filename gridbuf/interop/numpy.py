@@ -41,13 +41,18 @@ __all__ = ["disable", "enable", "enabled", "memory"]
 
 
 class _Block:
-    """A block of `memory`. It may end elsewhere than where it began: a generator is closed by whoever drops it."""
+    """A block of `memory`. It may end elsewhere than where it began: a generator is closed by
+    whoever drops it.
+    """
 
     open = True
 
 
-# A context has our handler while a block that was begun there is open, or the switch is on; then again what it had before.
-_blocks: ContextVar[tuple[_Block, ...]] = ContextVar("gridbuf.interop.numpy: blocks of memory()", default=())
+# A context has our handler while a block that was begun there is open, or the switch is on; then
+# again what it had before.
+_blocks: ContextVar[tuple[_Block, ...]] = ContextVar(
+    "gridbuf.interop.numpy: blocks of memory()", default=()
+)
 _before: ContextVar[Any] = ContextVar("gridbuf.interop.numpy: the handler before ours")
 
 
@@ -70,8 +75,8 @@ def _put_back() -> None:
 def memory() -> Iterator[None]:
     """Let NumPy allocate from gridbuf's heap in this block, on this thread.
 
-    Also a decorator: ``@memory()``. Blocks nest. After the last one NumPy has the handler that it had before, and
-    gridbuf's if `enable` was called meanwhile.
+    Also a decorator: ``@memory()``. Blocks nest. After the last one NumPy has the handler that it
+    had before, and gridbuf's if `enable` was called meanwhile.
 
     Yields
     ------
@@ -115,7 +120,8 @@ def enabled() -> bool:
 
 
 def enable() -> None:
-    """Let NumPy allocate from gridbuf's heap from now on: on this thread and on those started later.
+    """Let NumPy allocate from gridbuf's heap from now on: on this thread and on those started
+    later.
 
     Calling it again changes nothing. See the module's text for threads that already run.
 
@@ -147,7 +153,8 @@ def hold() -> Callable[[], None]:
 def disable() -> None:
     """Undo `enable`: on this thread and for threads started later.
 
-    Arrays that live stay as they are. Threads started in between keep gridbuf's memory until they end.
+    Arrays that live stay as they are. Threads started in between keep gridbuf's memory until they
+    end.
 
     Examples
     --------
@@ -162,7 +169,9 @@ def disable() -> None:
 
 
 class _Run:
-    """A thread's run, in our memory: its context is empty when it starts, so it has to install the handler itself."""
+    """A thread's run, in our memory: its context is empty when it starts, so it has to install the
+    handler itself.
+    """
 
     def __init__(self, thread: threading.Thread) -> None:
         self.thread, self.run = thread, thread.run
@@ -179,7 +188,9 @@ _plain_start: Any = None  # threading.Thread.start, while the switch is on
 
 def _start(thread: threading.Thread) -> None:
     """Thread.start, while the switch is on."""
-    if _plain_start is None or isinstance(thread.run, _Run):  # somebody's wrapper kept us, or leads back to us
+    if _plain_start is None or isinstance(
+        thread.run, _Run
+    ):  # somebody's wrapper kept us, or leads back to us
         return _thread_start(thread)
     thread.run = _Run(thread)  # type: ignore[method-assign]
     try:
@@ -203,4 +214,6 @@ def _switch_off() -> None:
     _plain_start = None
 
 
-switch = Installation(_switch_on)  # whether threads that start get our handler; each context is put right by enable and disable
+switch = Installation(
+    _switch_on
+)  # whether threads that start get our handler; each context is put right by enable and disable

@@ -1,7 +1,8 @@
-"""PyTorch: tensors over the memory of Fields, Fields over the memory of tensors, tensors laid out for a backend.
+"""PyTorch: tensors over the memory of Fields, Fields over the memory of tensors, tensors laid out
+for a backend.
 
-`torch.from_dlpack(field)` and `gridbuf.Field(tensor)` do the same without this file; here what PyTorch would get
-wrong or refuse is said before it happens.
+`torch.from_dlpack(field)` and `gridbuf.Field(tensor)` do the same without this file; here what
+PyTorch would get wrong or refuse is said before it happens.
 
 Examples
 --------
@@ -60,8 +61,8 @@ def to_tensor(field: Any) -> torch.Tensor:
     _check_strides(source)
     if source.readonly:
         raise ValueError(
-            "field: it is read-only, and PyTorch has no read-only tensors: it would write to this memory; "
-            "pass a copy (field.copy()) or the object that may be written to"
+            "field: it is read-only, and PyTorch has no read-only tensors: it would write to this"
+            " memory; pass a copy (field.copy()) or the object that may be written to"
         )
     try:
         return torch.from_dlpack(source)
@@ -69,14 +70,16 @@ def to_tensor(field: Any) -> torch.Tensor:
         raise BufferError(f"field: PyTorch cannot hold {source.dtype!r}: {error}") from error
 
 
-def from_tensor(tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, halo: Any = None) -> _core.Field:
+def from_tensor(
+    tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, halo: Any = None
+) -> _core.Field:
     """A Field over the memory of a tensor; nothing is copied.
 
     Parameters
     ----------
     tensor : torch.Tensor
-        Strided, and its memory must be its value: one that requires a gradient, or is lazily conjugated or negated,
-        is refused with the call that helps.
+        Strided, and its memory must be its value: one that requires a gradient, or is lazily
+        conjugated or negated, is refused with the call that helps.
     dims, origin, halo : optional
         As for `gridbuf.Field`.
 
@@ -104,16 +107,23 @@ def from_tensor(tensor: torch.Tensor, dims: Any = None, *, origin: Any = None, h
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"tensor: expected a torch.Tensor, got {type(tensor).__name__}")
     if tensor.layout is not torch.strided:
-        raise ValueError(f"tensor: its layout is {tensor.layout}; only strided memory can be shared: tensor.to_dense() copies")
+        raise ValueError(
+            f"tensor: its layout is {tensor.layout}; only strided memory can be shared:"
+            " tensor.to_dense() copies"
+        )
     if tensor.is_quantized:
-        raise ValueError(f"tensor: its {tensor.dtype} needs a scale that memory alone does not hold; tensor.dequantize() copies")
+        raise ValueError(
+            f"tensor: its {tensor.dtype} needs a scale that memory alone does not hold;"
+            " tensor.dequantize() copies"
+        )
     if tensor.device.type == "meta":
         raise ValueError("tensor: it is on the device 'meta' and has no memory")
     return _core.Field(tensor, dims, origin=origin, halo=halo)
 
 
 def empty(shape: Any, dtype: Any = torch.float64, **spec: Any) -> torch.Tensor:
-    """An uninitialised tensor of gridbuf's memory, with the layout, padding and alignment of `gridbuf.empty`.
+    """An uninitialised tensor of gridbuf's memory, with the layout, padding and alignment of
+    `gridbuf.empty`.
 
     Parameters
     ----------
@@ -190,8 +200,9 @@ def _check_strides(field: _core.Field) -> None:
         i = backwards[0]
         back = ", ".join("::-1" if j in backwards else ":" for j in range(field.ndim))
         raise ValueError(
-            f"field: {index_name(field, i)} has the stride {field.strides[i]}, and PyTorch has no negative strides; turn "
-            f"the index round again (field[{back}]), or pass a copy: field.copy() or gridbuf.Field.from_array(field)"
+            f"field: {index_name(field, i)} has the stride {field.strides[i]}, and PyTorch has no"
+            f" negative strides; turn the index round again (field[{back}]), or pass a copy:"
+            " field.copy() or gridbuf.Field.from_array(field)"
         )
 
 

@@ -16,8 +16,9 @@ __all__ = ["allocator"]
 def allocator() -> Any:
     """A `torch.cuda.memory.CUDAPluggableAllocator` over gridbuf's pool.
 
-    It goes by the addresses of gridbuf's functions, where PyTorch's own class wants the names of exported symbols: gridbuf
-    exports none. Tensors used on several streams are known through `record_stream`.
+    It goes by the addresses of gridbuf's functions, where PyTorch's own class wants the names of
+    exported symbols: gridbuf exports none. Tensors used on several streams are known through
+    `record_stream`.
 
     Returns
     -------
@@ -37,7 +38,9 @@ def allocator() -> Any:
 
     make: Any = getattr(torch._C, "_cuda_customAllocator", None)
     if make is None:
-        raise RuntimeError("torch: this PyTorch is built without CUDA, so that it has no CUDA memory to allocate")
+        raise RuntimeError(
+            "torch: this PyTorch is built without CUDA, so that it has no CUDA memory to allocate"
+        )
     functions = _core.cuda_exports()
 
     class Allocator(torch.cuda.memory.CUDAPluggableAllocator):

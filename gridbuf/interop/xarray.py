@@ -26,7 +26,8 @@ from gridbuf.storage import Storage
 from gridbuf.storage.held import Held
 from gridbuf.validation import boolean, mapping
 
-# Attributes that gridbuf 0.2 wrote into arrays and files: taken out where one of these is the model.
+# Attributes that gridbuf 0.2 wrote into arrays and files: taken out where one of these is the
+# model.
 ATTRS_OF_0_2 = ("gt_origin", "gt_halo", "gt_shape")
 
 
@@ -36,7 +37,9 @@ def _named(array: xr.DataArray) -> tuple[str, ...] | None:
 
 
 def _interface(array: xr.DataArray) -> dict[Any, dict[str, Any]]:
-    """What the DataArray's data say, with its own dims; nothing is cached, because data can be replaced."""
+    """What the DataArray's data say, with its own dims; nothing is cached, because data can be
+    replaced.
+    """
     data = array.data
     entries = entries_of(data)
     if entries is None:
@@ -54,7 +57,10 @@ def _dims(array: xr.DataArray) -> tuple[str, ...]:
 
 # Properties, and not xarray.register_dataarray_accessor: that keeps the first answer for the
 # DataArray's life, which points at memory that `array.data = other` has given up.
-for _name, _property in {"__gt_interface__": property(_interface), "__gt_dims__": property(_dims)}.items():
+for _name, _property in {
+    "__gt_interface__": property(_interface),
+    "__gt_dims__": property(_dims),
+}.items():
     setattr(xr.DataArray, _name, _property)
 
 
@@ -67,24 +73,27 @@ def to_dataarray(
     name: Any = None,
     domain: bool = False,
 ) -> xr.DataArray:
-    """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is copied.
+    """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is
+    copied.
 
-    Of a storage with memory on both sides it has the newest values whenever it is looked at, and what is written to it counts as
-    changed on the host.
+    Of a storage with memory on both sides it has the newest values whenever it is looked at, and
+    what is written to it counts as changed on the host.
 
     Parameters
     ----------
     obj
-        An object that names its indices. `from_dataarray` finds its origin and halo by the memory; nothing of them goes
-        into attrs, so that files and other programs do not meet them.
+        An object that names its indices. `from_dataarray` finds its origin and halo by the memory;
+        nothing of them goes into attrs, so that files and other programs do not meet them.
     like : DataArray, optional
-        Where coordinates, name and attrs are taken from. Coordinates of another length are left out, with a warning.
+        Where coordinates, name and attrs are taken from. Coordinates of another length are left
+        out, with a warning.
     axes : mapping, optional
         The DataArray's own names of dims to "I", "J", "K", "0", ..., as in `from_dataarray`.
     coords, name : optional
         As for DataArray; they win over those of `like`.
     domain : bool, optional
-        Only the points inside the halo of obj, and coordinates of `like`, which are of all points, cut by that halo.
+        Only the points inside the halo of obj, and coordinates of `like`, which are of all points,
+        cut by that halo.
 
     Returns
     -------
@@ -109,39 +118,70 @@ def to_dataarray(
     """
     dims = get_dims(obj)
     if dims is None:
-        raise ValueError(f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with dims")
+        raise ValueError(
+            f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with"
+            " dims"
+        )
     axes = mapping({} if axes is None else axes, "axes", "names of dims and of indices")
     if not (like is None or isinstance(like, xr.DataArray)):
         raise TypeError(f"like: expected a DataArray, got {like!r}")
     if boolean(domain, "domain"):
         obj, like = _inside(obj, dims, like, axes)
     spelling = {axis: dim for dim, axis in axes.items()}
-    attrs = {} if like is None else {key: value for key, value in like.attrs.items() if key not in ATTRS_OF_0_2}
-    array = xr.DataArray(_memory(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name)
+    attrs = (
+        {}
+        if like is None
+        else {key: value for key, value in like.attrs.items() if key not in ATTRS_OF_0_2}
+    )
+    array = xr.DataArray(
+        _memory(obj), dims=[spelling.get(d, d) for d in dims], attrs=attrs, name=name
+    )
     if like is not None:
         array.name = like.name if name is None else name
-        fitting = {key: c for key, c in like.coords.items() if all(array.sizes.get(d) == n for d, n in c.sizes.items())}
-        for dim in (d for d in like.dims if d in array.sizes and like.sizes[d] != array.sizes[d] and d in like.coords):
+        fitting = {
+            key: c
+            for key, c in like.coords.items()
+            if all(array.sizes.get(d) == n for d, n in c.sizes.items())
+        }
+        for dim in (
+            d
+            for d in like.dims
+            if d in array.sizes and like.sizes[d] != array.sizes[d] and d in like.coords
+        ):
             warnings.warn(
-                f"like: {dim} has {like.sizes[dim]} points there and {array.sizes[dim]} here, so that its coordinates are left out; "
-                "to_dataarray(field, like=..., domain=True) cuts both by the field's halo",
+                f"like: {dim} has {like.sizes[dim]} points there and {array.sizes[dim]} here, so"
+                " that its coordinates are left out; to_dataarray(field, like=..., domain=True)"
+                " cuts both by the field's halo",
                 stacklevel=2,
             )
         array = array.assign_coords(fitting)
-    return array if coords is None else array.assign_coords(mapping(coords, "coords", "names and coordinates"))
+    return (
+        array
+        if coords is None
+        else array.assign_coords(mapping(coords, "coords", "names and coordinates"))
+    )
 
 
 def _memory(obj: Any) -> Any:
-    """What the DataArray holds: host memory, of a storage with two sides something that brings the host's up to date."""
-    return Held(obj) if isinstance(obj, Storage) and obj._has_host and obj._has_device else as_numpy(obj)
+    """What the DataArray holds: host memory, of a storage with two sides something that brings the
+    host's up to date.
+    """
+    return (
+        Held(obj)
+        if isinstance(obj, Storage) and obj._has_host and obj._has_device
+        else as_numpy(obj)
+    )
 
 
-def _inside(obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Mapping[Any, str] | None) -> tuple[Any, Any]:
+def _inside(
+    obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Mapping[Any, str] | None
+) -> tuple[Any, Any]:
     """The domain of a Field or storage, and the same points of `like`."""
     halo = obj.halo if isinstance(obj, (_core.Field, Storage)) else None
     if halo is None:
         raise ValueError(
-            f"domain: {type(obj).__name__} has no halo; give it one, as in gridbuf.Field(data, dims, halo=(3, 3, 0))"
+            f"domain: {type(obj).__name__} has no halo; give it one, as in gridbuf.Field(data,"
+            " dims, halo=(3, 3, 0))"
         )
     if like is not None:
         own = {(axes or {}).get(dim, str(dim)): dim for dim in like.dims}
@@ -156,7 +196,11 @@ def _inside(obj: Any, dims: tuple[str, ...], like: xr.DataArray | None, axes: Ma
 
 
 def from_dataarray(
-    array: xr.DataArray, *, axes: Mapping[Any, str] | None = None, origin: Any = None, halo: Any = None
+    array: xr.DataArray,
+    *,
+    axes: Mapping[Any, str] | None = None,
+    origin: Any = None,
+    halo: Any = None,
 ) -> _core.Field:
     """A Field over the memory of a DataArray, with its dims, origin and halo; nothing is copied.
 
@@ -165,11 +209,12 @@ def from_dataarray(
     array : DataArray
         Of host memory.
     axes : mapping, optional
-        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise. Names that the array has
-        not are ignored, so that one mapping serves a whole dataset.
+        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise.
+        Names that the array has not are ignored, so that one mapping serves a whole dataset.
     origin, halo : optional
-        As for Field, in index order; else those of the Field or storage whose memory the array shows, all of it and in
-        any order of dims. A part, a result and an array read from a file have none.
+        As for Field, in index order; else those of the Field or storage whose memory the array
+        shows, all of it and in any order of dims. A part, a result and an array read from a file
+        have none.
 
     Returns
     -------
@@ -191,13 +236,17 @@ def from_dataarray(
     ('J', 'I')
     """
     if not isinstance(array, xr.DataArray):
-        raise TypeError(f"array: expected an xarray.DataArray, got {type(array).__name__}; gridbuf.Field wraps other memory")
+        raise TypeError(
+            f"array: expected an xarray.DataArray, got {type(array).__name__}; gridbuf.Field wraps"
+            " other memory"
+        )
     axes = mapping({} if axes is None else axes, "axes", "names of dims and of indices")
     dims = tuple(axes.get(dim, str(dim)) for dim in array.dims)
     if not all(map(is_name, dims)):
         raise ValueError(
-            f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in {{'lon': 'I'}}, or choose one of the "
-            "others first: array.isel(time=0); a stencil has no time"
+            f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in"
+            " {'lon': 'I'}, or choose one of the others first: array.isel(time=0); a stencil has"
+            " no time"
         )
     if origin is None and halo is None:
         origin, halo = shared_halo(array, dims)

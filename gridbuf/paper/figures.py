@@ -1,4 +1,6 @@
-"""What a run costs: blocks, messages, bytes and memory of a cut, from the links that the run itself would use."""
+"""What a run costs: blocks, messages, bytes and memory of a cut, from the links that the run itself
+would use.
+"""
 
 from collections.abc import Sequence
 from itertools import product
@@ -60,7 +62,11 @@ class Figures(NamedTuple):
     def seconds(self, network: Network) -> float:
         """Packing and unpacking, and the messages one after the other: a simple model."""
         moved = 2 * self.received + self.copied
-        return self.messages * network.latency + self.received / network.bandwidth + moved / network.copying
+        return (
+            self.messages * network.latency
+            + self.received / network.bandwidth
+            + moved / network.copying
+        )
 
 
 def chosen(run: Run) -> tuple[int, ...]:
@@ -79,7 +85,9 @@ def nearest(run: Run, own: Figures) -> list[Figures]:
             exchanged(tile, counts, run.halo, run.periodic),
         ),
     )[: COMPARED if len(run.topology.tiles) == 1 else FEWER]
-    return [own if counts == own.counts else figures(run, counts) for counts in cuts] + [own] * (own.counts not in cuts)
+    return [own if counts == own.counts else figures(run, counts) for counts in cuts] + [own] * (
+        own.counts not in cuts
+    )
 
 
 def figures(run: Run, counts: Sequence[int]) -> Figures:
@@ -90,7 +98,10 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
     geometry = Geometry(tuple(range(run.topology.ndim)), (CENTRE,) * run.topology.ndim, run.halo)
     if not builder.straight:
         builder.check_width(geometry, "halo")
-    sizes = [[cuts.start(k + 1) - cuts.start(k) for k in range(cuts.count)] for cuts in decomposition.cuts[0]]
+    sizes = [
+        [cuts.start(k + 1) - cuts.start(k) for k in range(cuts.count)]
+        for cuts in decomposition.cuts[0]
+    ]
     points = _points(decomposition, run.ranks)
     bytes_each = run.fields * (run.levels or 1) * run.dtype.itemsize
     received = copied = memory = busiest = 0
@@ -110,7 +121,8 @@ def figures(run: Run, counts: Sequence[int]) -> Figures:
                     inside += n
                 else:
                     arrives[peer] = arrives.get(peer, 0) + n
-        received, copied = max(received, sum(arrives.values()) * bytes_each), max(copied, inside * bytes_each)
+        received = max(received, sum(arrives.values()) * bytes_each)
+        copied = max(copied, inside * bytes_each)
         memory, surface = max(memory, held), max(surface, filled / own if own else 0.0)
         if len(arrives) > len(peers):
             busiest, peers = rank, tuple(sorted(arrives))
@@ -146,17 +158,23 @@ def _points(decomposition: Decomposition, ranks: int) -> Any:
 
 
 def _ranks(decomposition: Decomposition, run: Run) -> list[int]:
-    """Ranks that stand for all: along each axis the first two blocks and the last, where sizes change, and the middle."""
+    """Ranks that stand for all: along each axis the first two blocks and the last, where sizes
+    change, and the middle.
+    """
     if run.ranks <= ALL:
         return list(range(run.ranks))
     found = set()
-    tiles = range(len(decomposition.cuts)) if len(decomposition.cuts) != 6 else (0, 1)  # even tiles are alike, and odd ones
+    tiles = (
+        range(len(decomposition.cuts)) if len(decomposition.cuts) != 6 else (0, 1)
+    )  # even tiles are alike, and odd ones
     for tile in tiles:
         rows = []
         for cuts in decomposition.cuts[tile]:
             wanted = {0, 1, cuts.longer - 1, cuts.longer, cuts.count // 2, cuts.count - 1}
             rows.append(sorted(k for k in wanted if 0 <= k < cuts.count))
-        found |= {decomposition.rank_of(decomposition.number_at(tile, index)) for index in product(*rows)}
+        found |= {
+            decomposition.rank_of(decomposition.number_at(tile, index)) for index in product(*rows)
+        }
     return sorted(rank for rank in found if rank is not None)
 
 
@@ -169,7 +187,11 @@ def _nbytes(run: Run, extents: Sequence[int]) -> int:
         halo.append((0, 0))
         dims.append(next(name for name in "KIJ" if name not in dims))
     spec: dict[str, Any] = {} if run.backend is None else {"backend": run.backend}
-    return int(gridbuf.plan(tuple(shape), run.dtype, dims=tuple(dims), halo=tuple(halo), **spec).alloc_nbytes)
+    return int(
+        gridbuf.plan(
+            tuple(shape), run.dtype, dims=tuple(dims), halo=tuple(halo), **spec
+        ).alloc_nbytes
+    )
 
 
 def copying(nbytes: int = 1 << 22) -> float:

@@ -17,39 +17,90 @@ MOST = 1_000_000  # ranks, and blocks of a tile: more take minutes, and the memo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.description = (
-        "Plan a distributed run on paper: where the grid is cut, what an exchange of halos costs, which cuts cost less."
+        "Plan a distributed run on paper: where the grid is cut, what an exchange of halos costs,"
+        " which cuts cost less."
     )
-    parser.epilog = "example: python -m gridbuf distributed 1024 1024 --levels 80 --halo 3 --fields 8 --ranks 96"
+    parser.epilog = (
+        "example: python -m gridbuf distributed 1024 1024 --levels 80 --halo 3 --fields 8"
+        " --ranks 96"
+    )
     parser.add_argument(
-        "shape", type=_positive, nargs="+", help="points along each index that is cut; of a cubed sphere those of an edge"
+        "shape",
+        type=_positive,
+        nargs="+",
+        help="points along each index that is cut; of a cubed sphere those of an edge",
     )
     parser.add_argument("--ranks", type=_positive, required=True, metavar="N", help="processes")
     parser.add_argument(
-        "--blocks", type=_positive, nargs="+", metavar="N", help="along each index (default: the cut that exchanges least)"
+        "--blocks",
+        type=_positive,
+        nargs="+",
+        metavar="N",
+        help="along each index (default: the cut that exchanges least)",
     )
-    parser.add_argument("--dims", default=None, metavar="NAMES", help="the indices that are cut (default I, IJ or IJK)")
-    parser.add_argument("--levels", type=_positive, metavar="N", help="points along an index that is not cut")
     parser.add_argument(
-        "--halo", type=_width, nargs="+", default=[1], metavar="N|LOW:HIGH", help="one for all, or one per index (default 1)"
+        "--dims",
+        default=None,
+        metavar="NAMES",
+        help="the indices that are cut (default I, IJ or IJK)",
     )
-    parser.add_argument("--fields", type=_positive, default=1, metavar="N", help="exchanged together (default 1)")
-    parser.add_argument("--dtype", default="float64", help="anything numpy.dtype takes (default float64)")
-    parser.add_argument("--backend", help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)")
+    parser.add_argument(
+        "--levels", type=_positive, metavar="N", help="points along an index that is not cut"
+    )
+    parser.add_argument(
+        "--halo",
+        type=_width,
+        nargs="+",
+        default=[1],
+        metavar="N|LOW:HIGH",
+        help="one for all, or one per index (default 1)",
+    )
+    parser.add_argument(
+        "--fields", type=_positive, default=1, metavar="N", help="exchanged together (default 1)"
+    )
+    parser.add_argument(
+        "--dtype", default="float64", help="anything numpy.dtype takes (default float64)"
+    )
+    parser.add_argument(
+        "--backend",
+        help="a preset: gt:cpu_ifirst, dace:cpu, C, ... (default: GRIDBUF_BACKEND, or C)",
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--periodic", default="", metavar="NAMES", help="the indices without ends")
-    kind.add_argument("--cubed-sphere", action="store_true", help="six tiles; blocks are those of a tile")
     kind.add_argument(
-        "--tripolar", nargs="?", const="T", choices=("T", "F"), metavar="T|F", help="folded at its north, about T or F points"
+        "--cubed-sphere", action="store_true", help="six tiles; blocks are those of a tile"
+    )
+    kind.add_argument(
+        "--tripolar",
+        nargs="?",
+        const="T",
+        choices=("T", "F"),
+        metavar="T|F",
+        help="folded at its north, about T or F points",
     )
     parser.add_argument(
-        "--latency", type=_number, default=2.0, metavar="US", help="microseconds that a message takes (default 2)"
+        "--latency",
+        type=_number,
+        default=2.0,
+        metavar="US",
+        help="microseconds that a message takes (default 2)",
     )
     parser.add_argument(
-        "--bandwidth", type=_rate, default=12.5, metavar="GB/S", help="of the network, for each rank (default 12.5)"
+        "--bandwidth",
+        type=_rate,
+        default=12.5,
+        metavar="GB/S",
+        help="of the network, for each rank (default 12.5)",
     )
-    parser.add_argument("--copying", type=_rate, metavar="GB/S", help="of copies in memory (default: measured here)")
-    parser.add_argument("--cuts", type=_count, default=6, metavar="N", help="how many cuts to compare (default 6)")
-    parser.add_argument("--draw", type=Path, metavar="FILE", help="write an SVG picture of the blocks")
+    parser.add_argument(
+        "--copying", type=_rate, metavar="GB/S", help="of copies in memory (default: measured here)"
+    )
+    parser.add_argument(
+        "--cuts", type=_count, default=6, metavar="N", help="how many cuts to compare (default 6)"
+    )
+    parser.add_argument(
+        "--draw", type=Path, metavar="FILE", help="write an SVG picture of the blocks"
+    )
     parser.set_defaults(run=_run)
 
 
@@ -69,7 +120,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.draw is not None:
         if own.decomposition.number_of_blocks > MOST:
             raise UsageError(
-                f"--draw: {own.decomposition.number_of_blocks} blocks are more than the {MOST} that a picture has room for"
+                f"--draw: {own.decomposition.number_of_blocks} blocks are more than the {MOST} that"
+                " a picture has room for"
             )
         try:
             arguments.draw.write_text(paper(run.topology, own.decomposition, run.halo))
@@ -93,18 +145,29 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
         if n > MOST:
             raise UsageError(f"{what}: {n:,} are more than the {MOST:,} that are looked at")
     if prod(shape) >= 2**60:
-        raise UsageError(f"shape: {' '.join(map(str, shape))}; its points are more than can be counted")
+        raise UsageError(
+            f"shape: {' '.join(map(str, shape))}; its points are more than can be counted"
+        )
     if arguments.cubed_sphere:
         if len(shape) != 1 and shape != shape[:1] * 2:
-            raise UsageError(f"shape: {' '.join(map(str, shape))}; a cubed sphere is given the points along an edge, one number")
+            raise UsageError(
+                f"shape: {' '.join(map(str, shape))}; a cubed sphere is given the points along an"
+                " edge, one number"
+            )
         shape = shape[:1] * 2
     if arguments.tripolar is not None and (len(shape) != 2 or shape[0] % 2):
-        raise UsageError(f"shape: {' '.join(map(str, shape))}; a tripolar grid has two numbers, the first even")
+        raise UsageError(
+            f"shape: {' '.join(map(str, shape))}; a tripolar grid has two numbers, the first even"
+        )
     if len(shape) > 3:
         raise UsageError(f"shape: {len(shape)} numbers; a grid is cut along at most 3 indices")
-    names = reading.read_dims("IJK"[: len(shape)] if arguments.dims is None else arguments.dims, len(shape), "the shape")
+    names = reading.read_dims(
+        "IJK"[: len(shape)] if arguments.dims is None else arguments.dims, len(shape), "the shape"
+    )
     cyclic = reading.read_periodic(arguments.periodic, names)
-    halo = reading.read_halo(arguments.halo * len(names) if len(arguments.halo) == 1 else arguments.halo, names)
+    halo = reading.read_halo(
+        arguments.halo * len(names) if len(arguments.halo) == 1 else arguments.halo, names
+    )
     if arguments.levels is not None and len(names) > 2:
         raise UsageError("--levels: all three indices are cut, so that none is left for them")
     try:
@@ -114,21 +177,38 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     if arguments.cubed_sphere:
         topology, kind = Topology((shape,) * 6, seams.cube(shape[0]), names), "cubed sphere"
     elif arguments.tripolar is not None:
-        topology, kind = (
-            Topology((shape,), seams.folded(shape, arguments.tripolar, names), names),
-            f"tripolar, pivot {arguments.tripolar}",
-        )
+        topology = Topology((shape,), seams.folded(shape, arguments.tripolar, names), names)
+        kind = f"tripolar, pivot {arguments.tripolar}"
         cyclic = (True, False)
     else:
         topology = Topology((shape,), seams.rings(0, shape, cyclic, names), names)
-        kind = f"periodic along {' '.join(n for n, yes in zip(names, cyclic, strict=True) if yes)}" if any(cyclic) else "closed"
+        kind = (
+            f"periodic along {' '.join(n for n, yes in zip(names, cyclic, strict=True) if yes)}"
+            if any(cyclic)
+            else "closed"
+        )
     pivot = arguments.tripolar or ""
-    return Run(topology, cyclic, halo, arguments.ranks, arguments.levels, arguments.fields, dtype, arguments.backend, pivot), kind
+    return (
+        Run(
+            topology,
+            cyclic,
+            halo,
+            arguments.ranks,
+            arguments.levels,
+            arguments.fields,
+            dtype,
+            arguments.backend,
+            pivot,
+        ),
+        kind,
+    )
 
 
 def _blocks(given: list[int], run: "Run") -> tuple[int, ...]:
     if len(given) != run.topology.ndim:
-        raise UsageError(f"--blocks: {len(given)} numbers, the grid has {run.topology.ndim} indices")
+        raise UsageError(
+            f"--blocks: {len(given)} numbers, the grid has {run.topology.ndim} indices"
+        )
     return tuple(given)
 
 

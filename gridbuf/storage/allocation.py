@@ -27,7 +27,9 @@ def class_of(device: int | None, managed: str | None) -> type[Storage]:
 def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Request:
     plan = memory.plan(shape, dtype, meta)
     nbytes = plan.offset + dtype.itemsize * math.prod(max(n, 1) for n in plan.padded_shape)
-    return Request(shape, dtype, plan.strides, plan.offset, nbytes, meta.alignment * dtype.itemsize, device)
+    return Request(
+        shape, dtype, plan.strides, plan.offset, nbytes, meta.alignment * dtype.itemsize, device
+    )
 
 
 def device_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Any:
@@ -54,4 +56,6 @@ def new(
         return cls._of(host, dev, meta)
     dev = device_empty(shape, dtype, meta, number)
     host = memory.empty(shape, dtype, meta)
-    return cls._of(host, dev, meta, Pair(host, dev, SyncState() if sync_state is None else sync_state))
+    return cls._of(
+        host, dev, meta, Pair(host, dev, SyncState() if sync_state is None else sync_state)
+    )

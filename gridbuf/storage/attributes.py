@@ -1,4 +1,6 @@
-"""The attributes of a storage: what its indices mean, what NumPy's arrays have as well, and what GT4Py asks."""
+"""The attributes of a storage: what its indices mean, what NumPy's arrays have as well, and what
+GT4Py asks.
+"""
 
 from typing import Any, Self
 
@@ -36,7 +38,9 @@ class Attributes(Buffers):
 
     @property
     def halo(self) -> Halo:
-        """Per axis the points at the low and the high end that are not in the domain; can be set."""
+        """Per axis the points at the low and the high end that are not in the domain; can be
+        set.
+        """
         return self._meta.halo
 
     @halo.setter
@@ -106,11 +110,21 @@ class Attributes(Buffers):
         """A view of the points that are not in the halo."""
         found: Self = self._inside()
         if found is NotImplemented:
-            found = self[(*(slice(low, size - high) for (low, high), size in zip(self._meta.halo, self.shape, strict=True)), ...)]
+            found = self[
+                (
+                    *(
+                        slice(low, size - high)
+                        for (low, high), size in zip(self._meta.halo, self.shape, strict=True)
+                    ),
+                    ...,
+                )
+            ]
         return found
 
     @domain_view.setter
-    def domain_view(self, value: Any) -> None:  # `s.domain += 1` ends here, with the view that it was done in
+    def domain_view(
+        self, value: Any
+    ) -> None:  # `s.domain += 1` ends here, with the view that it was done in
         self.domain_view[...] = value
 
     domain = domain_view
@@ -135,8 +149,12 @@ class Attributes(Buffers):
         host, dev = self._host, self._dev
         if host is not None:
             acquire, touch = self.device_to_host, self.set_host_modified
-            entries[None] = described(host, host.__array_interface__, self.__gt_dims__, acquire, touch)
+            entries[None] = described(
+                host, host.__array_interface__, self.__gt_dims__, acquire, touch
+            )
         if dev is not None:
             acquire, touch = self.host_to_device, self.set_device_modified
-            entries["gpu"] = described(dev, dev.__cuda_array_interface__, self.__gt_dims__, acquire, touch)
+            entries["gpu"] = described(
+                dev, dev.__cuda_array_interface__, self.__gt_dims__, acquire, touch
+            )
         return entries

@@ -19,7 +19,9 @@ def check_axes(axes: Any) -> str:
         axes = "".join(axes)
     if len(set(axes)) != len(axes) or not set(axes) <= set(LETTERS):
         capitals = " (capitals)" if axes != axes.upper() else ""
-        raise ValueError(f"axes: {axes!r} is not a permutation of some of the letters I, J, K{capitals}")
+        raise ValueError(
+            f"axes: {axes!r} is not a permutation of some of the letters I, J, K{capitals}"
+        )
     return str(axes)
 
 
@@ -32,7 +34,11 @@ def default_axes(ndim: int, argument: str) -> str:
 
 def sequence(values: Any, expected: str) -> tuple[Any, ...]:
     """The entries of what has some in an order."""
-    if isinstance(values, _NO_SEQUENCES) or not hasattr(values, "__iter__") or getattr(values, "shape", None) == ():
+    if (
+        isinstance(values, _NO_SEQUENCES)
+        or not hasattr(values, "__iter__")
+        or getattr(values, "shape", None) == ()
+    ):
         raise TypeError(f"{expected}, got {values!r}")
     return tuple(values)
 
@@ -42,13 +48,17 @@ def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
 
     Three entries for fewer axes are read as I, J, K and those without an axis ignored.
     """
-    entries = sequence(values, f"{argument}: expected a sequence with one entry per axis of {axes!r}")
+    entries = sequence(
+        values, f"{argument}: expected a sequence with one entry per axis of {axes!r}"
+    )
     if len(entries) == len(axes):
         return entries
     if len(entries) == len(LETTERS):
         return tuple(entries[LETTERS.index(name)] for name in axes)
     allowed = "3" if len(axes) == 3 else f"{len(axes)} or 3"
-    raise ValueError(f"{argument}: {values!r} has {len(entries)} entries, axes {axes!r} need {allowed}")
+    raise ValueError(
+        f"{argument}: {values!r} has {len(entries)} entries, axes {axes!r} need {allowed}"
+    )
 
 
 def non_negative(values: Any, axes: str, argument: str) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Storage: the base class of GDP-3's storages, and what all four have in common.
 
-The files about indexing, ufuncs, reductions and copies are written against this class, so it knows none of them:
-methods.py, which is loaded before anybody gets a storage, gives it their functions.
+The files about indexing, ufuncs, reductions and copies are written against this class, so it knows
+none of them: methods.py, which is loaded before anybody gets a storage, gives it their functions.
 """
 
 from typing import Any, ClassVar, Self
@@ -62,7 +62,9 @@ class Storage(Attributes, Declared, NDArrayOperatorsMixin):
         """
         names, meta = check_axes(axes), self._meta
         if len(names) != self.ndim:
-            raise ValueError(f"axes: {names!r} has {len(names)} names, the storage {self.ndim} indices")
+            raise ValueError(
+                f"axes: {names!r} has {len(names)} names, the storage {self.ndim} indices"
+            )
         changed = meta.replaced(axes=names, layout=layout.relabelled(meta.layout, meta.axes, names))
         return self._mapped(lambda array: array, changed)
 
@@ -75,12 +77,17 @@ class Storage(Attributes, Declared, NDArrayOperatorsMixin):
 
     def _scalar(self) -> Any:
         if self.size != 1:
-            raise TypeError(f"only a storage with one element converts to a scalar; this one has {self.size}")
+            raise TypeError(
+                f"only a storage with one element converts to a scalar; this one has {self.size}"
+            )
         return self._values().reshape(())[()]
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ValueError("the truth value of a storage of other than one element is ambiguous; use np.any or np.all")
+            raise ValueError(
+                "the truth value of a storage of other than one element is ambiguous; use np.any or"
+                " np.all"
+            )
         return bool(self._scalar())
 
     def __int__(self) -> int:

@@ -1,7 +1,7 @@
 """A storage beside a DataArray: xarray joins by its own dims, so it is told the storage's axes.
 
-Without this xarray would take a storage for an array without names, and go by position. What has dims that are no axes of storages
-is refused there: nobody could say which dim is which axis.
+Without this xarray would take a storage for an array without names, and go by position. What has
+dims that are no axes of storages is refused there: nobody could say which dim is which axis.
 """
 
 import sys
@@ -20,11 +20,14 @@ def _variable_class(xarray: Any) -> Any:
         """A Variable whose dims are the axes of a storage."""
 
         def set_dims(self, dim: Any, shape: Any = None) -> Any:
-            foreign = [name for name in ([dim] if isinstance(dim, str) else dim) if not is_name(name)]
+            foreign = [
+                name for name in ([dim] if isinstance(dim, str) else dim) if not is_name(name)
+            ]
             if foreign:
                 raise ValueError(
-                    f"dims: a storage with the axes {''.join(self.dims)!r} does not know the DataArray's dim {foreign[0]!r}; "
-                    f"gridbuf.interop.xarray.to_dataarray(s, axes={{{foreign[0]!r}: {self.dims[0]!r}}}) says which is which"
+                    f"dims: a storage with the axes {''.join(self.dims)!r} does not know the"
+                    f" DataArray's dim {foreign[0]!r}; gridbuf.interop.xarray.to_dataarray(s,"
+                    f" axes={{{foreign[0]!r}: {self.dims[0]!r}}}) says which is which"
                 )
             return super().set_dims(dim, shape)
 

@@ -31,7 +31,11 @@ class Resolution(NamedTuple):
     meta: Meta | None  # of a new output; None where no input is a storage
 
 
-def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None, out: tuple[str, tuple[int, ...]] | None) -> str:
+def name_array(
+    shape: tuple[int, ...],
+    base: tuple[str, tuple[int, ...]] | None,
+    out: tuple[str, tuple[int, ...]] | None,
+) -> str:
     """The axes that an array without names has beside storages; ValueError where none fit."""
     for candidate in (base, out):
         if candidate is not None and shape == candidate[1]:
@@ -43,12 +47,15 @@ def name_array(shape: tuple[int, ...], base: tuple[str, tuple[int, ...]] | None,
         return LETTERS
     expected = " or ".join(f"{c[1]} for the axes {c[0]!r}" for c in (base, out) if c is not None)
     raise ValueError(
-        f"operands do not broadcast: an array of shape {shape} beside storages must have their shape ({expected}) or 3 dimensions"
+        f"operands do not broadcast: an array of shape {shape} beside storages must have their"
+        f" shape ({expected}) or 3 dimensions"
     )
 
 
 def without_ones(axes: str, shape: tuple[int, ...], target: str) -> tuple[str, tuple[int, ...]]:
-    """The axes and sizes that an array without names has to fit with: those of size 1 that the target lacks were never meant."""
+    """The axes and sizes that an array without names has to fit with: those of size 1 that the
+    target lacks were never meant.
+    """
     kept = [i for i, name in enumerate(axes) if name in target or shape[i] != 1]
     return "".join(axes[i] for i in kept), tuple(shape[i] for i in kept)
 
@@ -79,7 +86,9 @@ def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, .
         if operand is None:
             axes_of.append(None)
         else:
-            axes_of.append(operand.axes if operand.axes is not None else name_array(operand.shape, base, out))
+            axes_of.append(
+                operand.axes if operand.axes is not None else name_array(operand.shape, base, out)
+            )
     there = out[0] if out is not None else base[0] if base is not None else LETTERS
     together = [
         (letters, o.shape) if o.axes is not None else without_ones(letters, o.shape, there)
@@ -97,7 +106,13 @@ def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, .
         axes, shape = out  # a further output that has to be made is like the given one
     out_adapts = tuple(into_out(o, frame, shape, "axes") for o in outputs)
     adapts = tuple(
-        None if o is None or letters is None else into(letters, frame) if o.axes is not None else fitted(letters, o.shape, frame)
+        (
+            None
+            if o is None or letters is None
+            else into(letters, frame)
+            if o.axes is not None
+            else fitted(letters, o.shape, frame)
+        )
         for letters, o in zip(axes_of, inputs, strict=True)
     )
     storages = [(o.shape, o.meta) for o in inputs if o is not None and o.meta is not None]
@@ -106,4 +121,9 @@ def resolve(inputs: tuple[Operand | None, ...], outputs: tuple[Operand | None, .
         for letters, o in zip(axes_of, inputs, strict=True)
         if o is not None and letters is not None and o.halo is not None
     ]
-    return Resolution(adapts, out_adapts, shape, results.joined(storages, axes, shape, fields) if storages else None)
+    return Resolution(
+        adapts,
+        out_adapts,
+        shape,
+        results.joined(storages, axes, shape, fields) if storages else None,
+    )

@@ -1,4 +1,6 @@
-"""The buffers of a storage, on the host, the device or both: views of them, and which is brought up to date when."""
+"""The buffers of a storage, on the host, the device or both: views of them, and which is brought up
+to date when.
+"""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -46,7 +48,8 @@ class Buffers(_core.StorageBase):
         """The host buffer with the newest values."""
         if self._host is None:
             raise GTNoSuchBufferError(
-                f"a {type(self).__name__} has no host buffer; gridbuf.storage.storage(s, device='cpu') copies"
+                f"a {type(self).__name__} has no host buffer; gridbuf.storage.storage(s,"
+                " device='cpu') copies"
             )
         return self._host
 
@@ -54,7 +57,8 @@ class Buffers(_core.StorageBase):
         """The device buffer with the newest values."""
         if self._dev is None:
             raise GTNoSuchBufferError(
-                f"a {type(self).__name__} has no device buffer; gridbuf.storage.storage(s, device='gpu') copies"
+                f"a {type(self).__name__} has no device buffer; gridbuf.storage.storage(s,"
+                " device='gpu') copies"
             )
         return self._dev
 
@@ -149,8 +153,8 @@ class Buffers(_core.StorageBase):
 
         Notes
         -----
-        Only a storage with two buffers (managed="gt4py") has something to copy. With managed="cuda" this and `synchronize` wait for
-        the device.
+        Only a storage with two buffers (managed="gt4py") has something to copy. With managed="cuda"
+        this and `synchronize` wait for the device.
 
         Examples
         --------

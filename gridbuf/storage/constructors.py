@@ -45,10 +45,16 @@ def allocate(parameters: Parameters) -> Storage:
 
 def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage as asked for; zero: of zeros."""
-    if defaults.is_said and not any(spec.get(name) is not None for name in ("backend", "defaults", "layout")):
+    if defaults.is_said and not any(
+        spec.get(name) is not None for name in ("backend", "defaults", "layout")
+    ):
         spec = {**spec, "defaults": defaults.of_storages()}
     found = _core.known_storage(remembered.ANSWERS, shape, dtype, spec, zero)
-    return found if type(found) is CPUStorage else _new(found, resolve(dtype, {"shape": shape, **spec}), zero)
+    return (
+        found
+        if type(found) is CPUStorage
+        else _new(found, resolve(dtype, {"shape": shape, **spec}), zero)
+    )
 
 
 def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
@@ -77,7 +83,10 @@ def _filled(storage: Storage, value: Any) -> Storage:
     if type(storage) is CPUStorage:
         storage._host[...] = value
         return storage
-    for buffer in (storage._host, storage._dev if storage._pair is not None or storage._host is None else None):
+    for buffer in (
+        storage._host,
+        storage._dev if storage._pair is not None or storage._host is None else None,
+    ):
         if buffer is not None:
             buffer[...] = value
     return storage
@@ -95,16 +104,19 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
     **spec
         Optional keywords, each of which may be None:
 
-        * axes (str), also called dims or dimensions: the name of each index, such as "IJK" (default: its first letters), "KJI", "IJ".
-        * defaults (str), also called backend: "C", "F" or a backend preset: parameters that are not given come from there.
+        * axes (str), also called dims or dimensions: the name of each index, such as "IJK"
+          (default: its first letters), "KJI", "IJ".
+        * defaults (str), also called backend: "C", "F" or a backend preset: parameters that are not
+          given come from there.
         * layout (str): all three axes, the one with the largest stride first; default "IJK".
-        * halo (sequence of int or (int, int)): per axis the points at the ends that do not belong to
-          the domain; default none.
+        * halo (sequence of int or (int, int)): per axis the points at the ends that do not belong
+          to the domain; default none.
         * aligned_index (sequence of int): the point that memory is aligned to; default the low ends
           of the halo.
-        * alignment (int): on a boundary of how many elements it lies, and rows begin; default 1, none.
-        * device ("cpu", "gpu", ("gpu", n) or n, as a storage's own `device`): where the storage has a
-          buffer; "cpu" keeps to the host whatever the preset says.
+        * alignment (int): on a boundary of how many elements it lies, and rows begin; default 1,
+          none.
+        * device ("cpu", "gpu", ("gpu", n) or n, as a storage's own `device`): where the storage has
+          a buffer; "cpu" keeps to the host whatever the preset says.
         * managed ("gt4py" or "cuda"): with a GPU, who keeps host and device equal; default "gt4py".
 
     Returns

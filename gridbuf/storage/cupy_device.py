@@ -11,7 +11,9 @@ from gridbuf.wrapping import Described
 
 
 class _OnDevice:
-    """Memory that may be managed, described as if it were on a device, for the driver to say what it is."""
+    """Memory that may be managed, described as if it were on a device, for the driver to say what
+    it is.
+    """
 
     def __init__(self, obj: Any) -> None:
         found = getattr(obj, "__cuda_array_interface__", None) or obj.__array_interface__
@@ -31,8 +33,8 @@ class CupyDevice:
             import cupy
         except ImportError as error:
             raise ImportError(
-                "device: 'gpu' needs cupy, which is not installed (pip install cupy-cuda13x, or the one for your CUDA); "
-                "device='cpu' gives the same layout on the host"
+                "device: 'gpu' needs cupy, which is not installed (pip install cupy-cuda13x, or the"
+                " one for your CUDA); device='cpu' gives the same layout on the host"
             ) from error
         try:
             self._count = _core.cuda_count()
@@ -43,17 +45,33 @@ class CupyDevice:
 
     def _check(self, device_id: int) -> None:
         if device_id >= self._count:
-            raise RuntimeError(f"device: there is no GPU {device_id}; this machine has {self._count}")
+            raise RuntimeError(
+                f"device: there is no GPU {device_id}; this machine has {self._count}"
+            )
 
     def _over(self, kind: int, request: Request) -> tuple[Any, Any]:
         """A device array over gridbuf's memory, and the object that owns it."""
         self._check(request.device_id)
         self._used.add(request.device_id)
-        owner, address = _core.cuda_block(kind, request.device_id, request.nbytes, request.boundary, request.offset)
+        owner, address = _core.cuda_block(
+            kind, request.device_id, request.nbytes, request.boundary, request.offset
+        )
         span = max(request.nbytes, 1)
         from gridbuf.cupy_arrays import array_over
 
-        return array_over(owner, address, 0, span, request.device_id, request.shape, request.dtype, request.strides), owner
+        return (
+            array_over(
+                owner,
+                address,
+                0,
+                span,
+                request.device_id,
+                request.shape,
+                request.dtype,
+                request.strides,
+            ),
+            owner,
+        )
 
     def empty(self, request: Request) -> Any:
         return self._over(_core.MEMORY_DEVICE, request)[0]
@@ -68,7 +86,10 @@ class CupyDevice:
         except ValueError:  # not CUDA's at all
             field = None
         if not isinstance(field, _core.ManagedField):
-            raise ValueError("data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies into some")
+            raise ValueError(
+                "data: managed='cuda' needs CUDA managed memory, and this is not; storage() copies"
+                " into some"
+            )
         device = field.cupy()
         self._used.add(self.device_id(device))
         return self._host_view(device), device
@@ -97,7 +118,9 @@ class CupyDevice:
         return found
 
     def upload(self, host: NDArray[Any], device: Any) -> None:
-        _core.cuda_synchronize(self.device_id(device))  # a kernel on another stream may still read the old values
+        _core.cuda_synchronize(
+            self.device_id(device)
+        )  # a kernel on another stream may still read the old values
         _core.copyto(device, host)
 
     def download(self, device: Any, host: NDArray[Any]) -> None:
@@ -114,7 +137,9 @@ class CupyDevice:
             names = ", ".join(sorted(function.__name__ for function in known))
             raise TypeError(f"{ufunc.__name__}.reduce: not on the GPU; cupy reduces with {names}")
         given = {
-            name: value for name, value in options.items() if (value is not None and value is not True) or name == "keepdims"
+            name: value
+            for name, value in options.items()
+            if (value is not None and value is not True) or name == "keepdims"
         }
         return known[ufunc](array, **given)
 
@@ -124,7 +149,8 @@ class CupyDevice:
             found = getattr(found, part, None)
         if found is None:
             raise TypeError(
-                f"{function.__name__}: cupy has no function of this name; gridbuf.storage.storage(s, device='cpu') copies to the host"
+                f"{function.__name__}: cupy has no function of this name;"
+                " gridbuf.storage.storage(s, device='cpu') copies to the host"
             )
         return found
 

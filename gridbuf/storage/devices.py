@@ -46,7 +46,9 @@ class Device(Protocol):
         """`ufunc.reduce(array, **options)` on the device; TypeError where it cannot."""
 
     def function(self, function: Any) -> Any:
-        """The device library's function of the same name as NumPy's; TypeError where it has none."""
+        """The device library's function of the same name as NumPy's; TypeError where it has
+        none.
+        """
 
     def device_id(self, device: Any) -> int:
         """The number of the GPU that an array lies on."""

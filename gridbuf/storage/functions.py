@@ -1,4 +1,6 @@
-"""NumPy's functions on storages: by axis name where they reduce, join or broadcast, else on the plain arrays."""
+"""NumPy's functions on storages: by axis name where they reduce, join or broadcast, else on the
+plain arrays.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -7,7 +9,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gridbuf.numpy_functions import inside
-from gridbuf.storage import functions_join, functions_like, functions_plain, functions_reduce, functions_shape, operands
+from gridbuf.storage import (
+    functions_join,
+    functions_like,
+    functions_plain,
+    functions_reduce,
+    functions_shape,
+    operands,
+)
 from gridbuf.storage.managed import SoftwareManagedGPUStorage
 from gridbuf.wrapping import check_masks
 
@@ -21,7 +30,9 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
 
 @lru_cache(maxsize=256)
 def _judged(types: tuple[type, ...]) -> tuple[bool, bool, bool]:
-    """Whether these may be operands of ours, whether one may hide values, and whether one has memory on two sides."""
+    """Whether these may be operands of ours, whether one may hide values, and whether one has
+    memory on two sides.
+    """
     return (
         all(map(operands.takes_type, types)),
         any(issubclass(cls, np.ma.MaskedArray) for cls in types),
@@ -46,13 +57,16 @@ def call(self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def refuse(obj: Any, name: str) -> NoReturn:
-    """A storage, and no type, was asked for NumPy's protocol: other libraries take the plain array of `__array__` then.
+    """A storage, and no type, was asked for NumPy's protocol: other libraries take the plain array
+    of `__array__` then.
 
-    Where memory is on both sides that would grow old, and writing to it would tell nobody: an error that they do not pass over.
+    Where memory is on both sides that would grow old, and writing to it would tell nobody: an error
+    that they do not pass over.
     """
     if obj._host is None or obj._dev is None:
         raise AttributeError(f"{name!r} is for NumPy, which asks the type of a Storage")
     raise TypeError(
-        f"data: a {type(obj).__name__} goes by name and has memory on both sides, which an array by position cannot follow; "
-        "gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does, s.to_numpy() the host's memory, s.to_cupy() the device's"
+        f"data: a {type(obj).__name__} goes by name and has memory on both sides, which an array by"
+        " position cannot follow; gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does,"
+        " s.to_numpy() the host's memory, s.to_cupy() the device's"
     )

@@ -11,7 +11,13 @@ from gridbuf.storage.base import Storage
 
 def _like(function: Any, make: Callable[..., Any]) -> Callable[..., Any]:
     def handler(
-        a: Any, *args: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **options: Any
+        a: Any,
+        *args: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        **options: Any,
     ) -> Any:
         if shape is not None or order != "K" or not subok or not isinstance(a, Storage):
             given = {"dtype": dtype, "order": order, "subok": subok, "shape": shape, **options}

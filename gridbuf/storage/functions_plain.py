@@ -1,4 +1,6 @@
-"""The functions of NumPy that know nothing of names: storages as the arrays that they are, where that loses no names."""
+"""The functions of NumPy that know nothing of names: storages as the arrays that they are, where
+that loses no names.
+"""
 
 from functools import partial
 from typing import Any
@@ -12,11 +14,15 @@ from gridbuf.storage.axes import positions
 from gridbuf.storage.base import Storage
 from gridbuf.wrapping import check_masks
 
-# Each operand has indices of its own, or nobody asks where an element stands: storages of different axes may meet.
+# Each operand has indices of its own, or nobody asks where an element stands: storages of different
+# axes may meet.
 _INDEPENDENT: set[Any] = {
-    np.einsum, np.einsum_path, np.outer, np.kron, np.dot, np.tensordot, np.matmul, np.ix_, np.interp, np.searchsorted, np.digitize,
-    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast, np.min_scalar_type,
-    np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d, np.savez, np.savez_compressed, np.iterable,
+    np.einsum, np.einsum_path, np.outer, np.kron, np.dot, np.tensordot, np.matmul, np.ix_,
+    np.interp, np.searchsorted, np.digitize,
+    np.shares_memory, np.may_share_memory, np.result_type, np.common_type, np.can_cast,
+    np.min_scalar_type,
+    np.isin, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d, np.savez, np.savez_compressed,
+    np.iterable,
     np.linalg.solve, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve,
     np.polyval, np.convolve, np.correlate, np.meshgrid,
 }  # fmt: skip
@@ -34,8 +40,16 @@ def _axes_of(obj: Any) -> str | None:
     return None if dims is None else "".join(dims)
 
 
-def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None = None, method: str | None = None) -> Any:
-    """`func(*args, **kwargs)` by position; ValueError where the names of several storages differ."""
+def call(
+    func: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str | None = None,
+    method: str | None = None,
+) -> Any:
+    """`func(*args, **kwargs)` by position; ValueError where the names of several storages
+    differ.
+    """
     called = func if method is None else getattr(func, method)
     name = name or (func.__name__ if method is None else f"{func.__name__}.{method}")
     objects = list(inside((args, kwargs)))
@@ -44,7 +58,9 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
     orders = {axes for obj in objects if (axes := _axes_of(obj)) is not None}
     if len(orders) > 1 and func not in _INDEPENDENT:
         first, second = sorted(orders)[:2]
-        raise ValueError(f"{name}: it goes by position, and the axes {first!r} and {second!r} differ; {_REMEDY}")
+        raise ValueError(
+            f"{name}: it goes by position, and the axes {first!r} and {second!r} differ; {_REMEDY}"
+        )
     if len(orders) == 1:
         args, kwargs = numbered(func, args, kwargs, partial(positions, axes=orders.pop()))
     device = any(not storage._has_host for storage in storages)
@@ -55,7 +71,9 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | N
             array = operands.fetch(obj, obj, device)[...]
             given[id(array)] = obj, array
             return array
-        if isinstance(obj, (list, tuple)) and any(isinstance(part, Storage) for part in inside(obj)):
+        if isinstance(obj, (list, tuple)) and any(
+            isinstance(part, Storage) for part in inside(obj)
+        ):
             parts = [bare(part) for part in obj]
             return type(obj)(*parts) if hasattr(obj, "_fields") else type(obj)(parts)
         if isinstance(obj, dict):

@@ -1,4 +1,6 @@
-"""NumPy's functions of one storage that change no values or one element at a time: order of axes, size-1 axes, flips, rolls, rounding."""
+"""NumPy's functions of one storage that change no values or one element at a time: order of axes,
+size-1 axes, flips, rolls, rounding.
+"""
 
 from collections.abc import Callable
 from math import prod
@@ -22,7 +24,9 @@ def transpose(a: Storage, axes: Any = None) -> Storage:
             raise ValueError(f"axes: {axes!r} is not a permutation of {a.axes!r}")
         order = tuple(a.axes.index(name) for name in axes)
     else:
-        order = positions((axes,) if isinstance(axes, (int, set, frozenset)) else tuple(axes), a.axes)
+        order = positions(
+            (axes,) if isinstance(axes, (int, set, frozenset)) else tuple(axes), a.axes
+        )
         if len(order) != a.ndim:
             raise ValueError(f"axes: {axes!r} is not a permutation of the {a.ndim} axes {a.axes!r}")
     return a._mapped(lambda array: array.transpose(order), a._meta.selected(order))
@@ -47,10 +51,17 @@ def swapaxes(a: Storage, axis1: Any, axis2: Any) -> Storage:
 
 
 def _squeeze(a: Storage, axis: Any = None) -> Storage:
-    over = tuple(i for i, n in enumerate(a.shape) if n == 1) if axis is None else positions(axis, a.axes)
+    over = (
+        tuple(i for i, n in enumerate(a.shape) if n == 1)
+        if axis is None
+        else positions(axis, a.axes)
+    )
     larger = [a.axes[i] for i in over if a.shape[i] != 1]
     if larger:
-        raise ValueError(f"axis: {larger[0]!r} has the size {a.shape[a.axes.index(larger[0])]}; only axes of size 1 can go")
+        raise ValueError(
+            f"axis: {larger[0]!r} has the size {a.shape[a.axes.index(larger[0])]}; only axes of"
+            " size 1 can go"
+        )
     kept = tuple(i for i in range(a.ndim) if i not in over)
     cuts = tuple(0 if i in over else slice(None) for i in range(a.ndim))
     return a._mapped(lambda array: array[(*cuts, ...)], a._meta.selected(kept))
@@ -61,7 +72,10 @@ def _expand_dims(a: Any, axis: Any) -> Any:
     if not isinstance(axis, str):
         return functions_plain.call(np.expand_dims, (a, axis), {})
     if axis not in tuple(LETTERS) or axis in a.axes:
-        raise ValueError(f"axis: {axis!r} is not the name of a new axis; the storage has {a.axes!r}, and I, J, K are possible")
+        raise ValueError(
+            f"axis: {axis!r} is not the name of a new axis; the storage has {a.axes!r}, and I, J, K"
+            " are possible"
+        )
     _, meta = results.with_axis(a._meta, a.shape, axis, 1)
     at = meta.axes.index(axis)
     cuts = (*(slice(None),) * at, None, ...)
@@ -89,11 +103,15 @@ def _elementwise(function: Any) -> Callable[..., Any]:
     return handler
 
 
-def _holding(function: Any, a: Storage, args: tuple[Any, ...], options: dict[str, Any], out: Any = None) -> Storage:
+def _holding(
+    function: Any, a: Storage, args: tuple[Any, ...], options: dict[str, Any], out: Any = None
+) -> Storage:
     """A storage like `a` with the values of `function(array, ...)`."""
     lead = operands.governing((a, out))
     device = operands.on_device(lead, (a,), (out,))
-    values = operands.function_on(device, function)(operands.fetch(a, lead, device), *args, **options)
+    values = operands.function_on(device, function)(
+        operands.fetch(a, lead, device), *args, **options
+    )
     made: Storage = new(type(a), a.shape, values.dtype, a._meta, a.device) if out is None else out
     target = operands.fetch(made, lead, device, "out")
     if out is not None:
@@ -108,7 +126,11 @@ def _real(val: Storage) -> Storage:
 
 
 def _imag(val: Storage) -> Any:
-    return val._mapped(lambda array: array.imag, val._meta) if val.dtype.kind == "c" else np.zeros_like(val)
+    return (
+        val._mapped(lambda array: array.imag, val._meta)
+        if val.dtype.kind == "c"
+        else np.zeros_like(val)
+    )
 
 
 def _copy(a: Storage, order: Any = "K", subok: bool = False) -> Storage:
@@ -116,9 +138,18 @@ def _copy(a: Storage, order: Any = "K", subok: bool = False) -> Storage:
 
 
 def astype(
-    x: Storage, dtype: Any, /, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True, **device: Any
+    x: Storage,
+    dtype: Any,
+    /,
+    order: Any = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+    **device: Any,
 ) -> Storage:
-    """Another dtype, the same parameters; `copy=False` gives the storage itself where nothing is to convert."""
+    """Another dtype, the same parameters; `copy=False` gives the storage itself where nothing is to
+    convert.
+    """
     wanted: np.dtype[Any] = np.dtype(dtype)
     if not np.can_cast(x.dtype, wanted, casting):
         raise TypeError(f"dtype: {x.dtype} does not become {wanted} with casting={casting!r}")
@@ -136,14 +167,17 @@ def _size(a: Storage, axis: Any = None) -> int:
 
 _ROUND = {np.round, np.around}
 _ELEMENTWISE = (
-    np.round, np.around, np.nan_to_num, np.angle, np.real_if_close, np.i0, np.sinc, np.isreal, np.iscomplex,
+    np.round, np.around, np.nan_to_num, np.angle, np.real_if_close, np.i0, np.sinc, np.isreal,
+    np.iscomplex,
     np.isneginf, np.isposinf, np.fix,
 )  # fmt: skip
 
 HANDLERS: dict[Any, Callable[..., Any]] = {
     **{function: _elementwise(function) for function in _ELEMENTWISE},
-    np.transpose: transpose, np.moveaxis: _moveaxis, np.swapaxes: swapaxes, np.squeeze: _squeeze, np.expand_dims: _expand_dims,
-    np.flip: _flip, np.flipud: lambda m: _flip(m, 0), np.fliplr: lambda m: _flip(m, 1), np.roll: _roll,
+    np.transpose: transpose, np.moveaxis: _moveaxis, np.swapaxes: swapaxes, np.squeeze: _squeeze,
+    np.expand_dims: _expand_dims,
+    np.flip: _flip, np.flipud: lambda m: _flip(m, 0), np.fliplr: lambda m: _flip(m, 1),
+    np.roll: _roll,
     np.real: _real, np.imag: _imag, np.copy: _copy,
     np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: _size,
 }  # fmt: skip

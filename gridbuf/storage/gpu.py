@@ -22,7 +22,8 @@ class GPUStorage(DeviceBuffer):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise TypeError(
-            "a GPUStorage has no host buffer for NumPy; use to_cupy(), or copy: gridbuf.storage.storage(s, device='cpu')"
+            "a GPUStorage has no host buffer for NumPy; use to_cupy(), or copy:"
+            " gridbuf.storage.storage(s, device='cpu')"
         )
 
     def __dlpack__(self, **request: Any) -> Any:

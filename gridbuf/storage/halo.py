@@ -15,9 +15,13 @@ def check_halo(halo: Any, shape: tuple[int, ...], axes: str) -> Halo:
     pairs = tuple(_pair(entry) for entry in per_axis(halo, axes, "halo"))
     for name, size, (low, high) in zip(axes, shape, pairs, strict=True):
         if low < 0 or high < 0:
-            raise ValueError(f"halo: {(low, high)} for axis {name} is negative; 0 or more is allowed")
+            raise ValueError(
+                f"halo: {(low, high)} for axis {name} is negative; 0 or more is allowed"
+            )
         if low + high > size:
-            raise ValueError(f"halo: {low} + {high} points for axis {name} are more than its size {size}")
+            raise ValueError(
+                f"halo: {low} + {high} points for axis {name} are more than its size {size}"
+            )
     return pairs
 
 

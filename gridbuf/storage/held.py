@@ -1,4 +1,6 @@
-"""A storage with memory on both sides as a DataArray holds it: an array that goes by position, up to date whenever it is looked at."""
+"""A storage with memory on both sides as a DataArray holds it: an array that goes by position, up
+to date whenever it is looked at.
+"""
 
 import copy
 from collections.abc import Callable
@@ -13,9 +15,11 @@ from gridbuf.storage.base import Storage
 
 
 class Held(NDArrayOperatorsMixin):
-    """xarray goes by position and a storage by name, so the storage itself would give other numbers; a plain array would grow old.
+    """xarray goes by position and a storage by name, so the storage itself would give other
+    numbers; a plain array would grow old.
 
-    What is written through it is marked on the host's side. What is computed from it is a plain array of its own.
+    What is written through it is marked on the host's side. What is computed from it is a plain
+    array of its own.
     """
 
     __slots__ = ("storage",)
@@ -53,13 +57,17 @@ class Held(NDArrayOperatorsMixin):
             write(self.storage._on_host())
             self.storage._wrote(False)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Any:
         if not out:
             return getattr(ufunc, method)(*map(_bare, inputs), **_bare(options))
         targets = tuple(None if one is None else np.array(_bare(one)) for one in out)
         results = getattr(ufunc, method)(*map(_bare, inputs), out=targets, **_bare(options))
         results = results if isinstance(results, tuple) else (results,)
-        out = tuple(values if one is None else one for one, values in zip(out, results, strict=True))
+        out = tuple(
+            values if one is None else one for one, values in zip(out, results, strict=True)
+        )
         for one, values in zip(out, results, strict=True):
             one[...] = values
         return out[0] if len(out) == 1 else out

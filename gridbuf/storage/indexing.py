@@ -30,7 +30,9 @@ def _basic(key: Any, ndim: int) -> tuple[_Cuts, bool] | None:
             gap = len(cuts)
         elif part is None:
             raise TypeError("key: None would add an axis without a name; storages have none such")
-        elif isinstance(part, (bool, np.bool_, list, Storage)) or (isinstance(part, np.ndarray) and part.ndim):
+        elif isinstance(part, (bool, np.bool_, list, Storage)) or (
+            isinstance(part, np.ndarray) and part.ndim
+        ):
             return None
         else:
             try:
@@ -51,11 +53,14 @@ _Picks = tuple[tuple[int, Any], ...]
 def meta_of_view(meta: Meta, picks: _Picks) -> Meta:
     """The metadata of a view; pyext/storage/cut.c, which asks for it, remembers the answers.
 
-    `picks` has for each index its size, and what is taken of it: (first, step, how many), or an int where the index goes.
+    `picks` has for each index its size, and what is taken of it: (first, step, how many), or an int
+    where the index goes.
     """
     kept = tuple(i for i, (_, taken) in enumerate(picks) if isinstance(taken, tuple))
     halo = tuple(sliced(meta.halo[i], picks[i][0], spread(*picks[i][1])) for i in kept)
-    return meta.selected(kept, halo=halo, aligned_index=aligned_in_view(meta, [taken for _, taken in picks]))
+    return meta.selected(
+        kept, halo=halo, aligned_index=aligned_in_view(meta, [taken for _, taken in picks])
+    )
 
 
 def _picks(shape: tuple[int, ...], cuts: _Cuts) -> _Picks:
@@ -64,7 +69,9 @@ def _picks(shape: tuple[int, ...], cuts: _Cuts) -> _Picks:
     for size, cut in zip(shape, cuts, strict=True):
         if isinstance(cut, slice):
             selected = range(*cut.indices(size))
-            found.append((size, (selected.start, selected.step, len(selected)) if selected else (0, 1, 0)))
+            found.append(
+                (size, (selected.start, selected.step, len(selected)) if selected else (0, 1, 0))
+            )
         else:
             found.append((size, cut + size if cut < 0 else cut))
     return tuple(found)
@@ -96,12 +103,19 @@ def _advanced(key: Any, storage: Storage, device: bool) -> Any:
         (key,) = key
     if isinstance(key, Storage):
         if key.dtype.kind not in "biu":
-            raise IndexError(f"key: a storage of dtype {key.dtype} cannot be a key; booleans and integers can")
+            raise IndexError(
+                f"key: a storage of dtype {key.dtype} cannot be a key; booleans and integers can"
+            )
         if sorted(key.axes) != sorted(storage.axes):
-            raise IndexError(f"key: a storage with the axes {key.axes!r} cannot select from one with {storage.axes!r}")
+            raise IndexError(
+                f"key: a storage with the axes {key.axes!r} cannot select from one with"
+                f" {storage.axes!r}"
+            )
         order = into(key.axes, storage.axes)
         if adapted(key._array, order).shape != storage.shape:
-            raise IndexError(f"key: its shape {key.shape} is not that of the storage, {storage.shape}")
+            raise IndexError(
+                f"key: its shape {key.shape} is not that of the storage, {storage.shape}"
+            )
         return adapted(_key_on(key, device), order)
     if isinstance(key, tuple):
         if any(isinstance(part, Storage) for part in key):
@@ -113,7 +127,11 @@ def _advanced(key: Any, storage: Storage, device: bool) -> Any:
 def _key_on(part: Any, device: bool) -> Any:
     if isinstance(part, Storage):
         if device:
-            return part._on_device() if part._has_device else devices.current().from_host(part._on_host())
+            return (
+                part._on_device()
+                if part._has_device
+                else devices.current().from_host(part._on_host())
+            )
         return part._on_host() if part._has_host else part._values()
     if (
         isinstance(part, (slice, int, np.integer))
@@ -133,11 +151,16 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
     """Write values, broadcast by axis name; advanced keys as NumPy does."""
     value = operands.of_dtype(value, storage.dtype)
     device = _side(storage, value)
-    source = value if is_scalar(value) else operands.fetch(value, operands.governing((storage, value)), device)
+    source = (
+        value
+        if is_scalar(value)
+        else operands.fetch(value, operands.governing((storage, value)), device)
+    )
     found = _basic(key, storage.ndim)
     advanced = None
     if found is None:
-        advanced, source = _advanced(key, storage, device), _where_selected(source, value, key, storage)
+        advanced = _advanced(key, storage, device)
+        source = _where_selected(source, value, key, storage)
     with storage._writing():
         target = operands.fetch(storage, storage, device, "storage")
         if found is None:
@@ -145,15 +168,19 @@ def setitem(storage: Storage, key: Any, value: Any) -> None:
         else:
             cuts, _ = found
             view = target[(*cuts, ...)]
-            axes = "".join(name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice))
+            axes = "".join(
+                name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice)
+            )
             view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
         storage._wrote(device)
 
 
 def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
-    """The value's array for an advanced key: by name where one list or mask stands for one axis, else only in the same order.
+    """The value's array for an advanced key: by name where one list or mask stands for one axis,
+    else only in the same order.
 
-    What several lists or a mask of many axes select has no names; what a list selects along an axis is that axis.
+    What several lists or a mask of many axes select has no names; what a list selects along an axis
+    is that axis.
     """
     described = operands.describe(value)
     if described is None or described.axes is None:
@@ -164,20 +191,35 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         parts[at : at + 1] = [slice(None)] * (storage.ndim - len(parts) + 1)
     parts += [slice(None)] * (storage.ndim - len(parts))
     lists = [part for part in parts if not isinstance(part, (slice, int, np.integer))]
-    if len(lists) != 1 or len(parts) != storage.ndim or isinstance(lists[0], Storage) or np.ndim(lists[0]) != 1:
+    if (
+        len(lists) != 1
+        or len(parts) != storage.ndim
+        or isinstance(lists[0], Storage)
+        or np.ndim(lists[0]) != 1
+    ):
         raise TypeError(
-            f"value: a storage with the axes {described.axes!r} goes by name, and what the key selects has no names; "
-            "numpy.copyto(s, value, where=mask) does, numpy.asarray(value) goes by position"
+            f"value: a storage with the axes {described.axes!r} goes by name, and what the key"
+            " selects has no names; numpy.copyto(s, value, where=mask) does, numpy.asarray(value)"
+            " goes by position"
         )
-    kept = [name for name, part in zip(storage.axes, parts, strict=True) if not isinstance(part, (int, np.integer))]
+    kept = [
+        name
+        for name, part in zip(storage.axes, parts, strict=True)
+        if not isinstance(part, (int, np.integer))
+    ]
     listed = next(name for name, part in zip(storage.axes, parts, strict=True) if part is lists[0])
-    if any(isinstance(part, (int, np.integer)) for part in parts):  # NumPy puts what the list and ints select where they meet
+    if any(
+        isinstance(part, (int, np.integer)) for part in parts
+    ):  # NumPy puts what the list and ints select where they meet
         picked = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
         if picked != list(range(picked[0], picked[-1] + 1)):
             kept = [listed, *(name for name in kept if name != listed)]
     missing = "".join(lacking(described.axes, kept))
     if missing:
-        raise ValueError(f"value: its axes {described.axes!r} do not fit into {''.join(kept)!r}, which lack {missing!r}")
+        raise ValueError(
+            f"value: its axes {described.axes!r} do not fit into {''.join(kept)!r}, which lack"
+            f" {missing!r}"
+        )
     return adapted(source, into(described.axes, "".join(kept)))
 
 
@@ -194,7 +236,9 @@ def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
         own = described.axes
     missing = "".join(lacking(own, axes))
     if missing:
-        raise ValueError(f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}")
+        raise ValueError(
+            f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}"
+        )
     return adapted(source, into(own, axes))
 
 

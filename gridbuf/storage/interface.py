@@ -5,8 +5,18 @@ from typing import Any
 
 
 def described(
-    array: Any, interface: dict[str, Any], dims: tuple[str, ...], acquire: Callable[[], None], touch: Callable[[], None]
+    array: Any,
+    interface: dict[str, Any],
+    dims: tuple[str, ...],
+    acquire: Callable[[], None],
+    touch: Callable[[], None],
 ) -> dict[str, Any]:
     """The buffer as it is: nothing is copied until `acquire` is called."""
     told = {key: interface[key] for key in ("shape", "typestr", "data")}
-    return told | {"strides": tuple(array.strides), "dims": dims, "acquire": acquire, "touch": touch, "release": None}
+    return told | {
+        "strides": tuple(array.strides),
+        "dims": dims,
+        "acquire": acquire,
+        "touch": touch,
+        "release": None,
+    }

@@ -15,17 +15,26 @@ ORDERS = ("C", "F")
 
 def check_layout(layout: Any, axes: str) -> str:
     """A layout string from one, or from ranks of strides as in gridbuf.empty."""
-    if isinstance(layout, (tuple, list)) and layout and all(isinstance(letter, str) and len(letter) == 1 for letter in layout):
+    if (
+        isinstance(layout, (tuple, list))
+        and layout
+        and all(isinstance(letter, str) and len(letter) == 1 for letter in layout)
+    ):
         layout = "".join(layout)
     if isinstance(layout, str):
         if sorted(layout) != sorted(LETTERS):
-            raise ValueError(f"layout: {layout!r} is not a permutation of 'IJK'; all three letters are needed")
+            raise ValueError(
+                f"layout: {layout!r} is not a permutation of 'IJK'; all three letters are needed"
+            )
         return layout
     ranks = tuple(
-        integer(rank, "layout") for rank in sequence(layout, "layout: expected a str such as 'KJI' or a sequence of ints")
+        integer(rank, "layout")
+        for rank in sequence(layout, "layout: expected a str such as 'KJI' or a sequence of ints")
     )
     if sorted(ranks) != list(range(len(axes))):
-        raise ValueError(f"layout: {ranks} is not a permutation of 0 to {len(axes) - 1} for the axes {axes!r}")
+        raise ValueError(
+            f"layout: {ranks} is not a permutation of 0 to {len(axes) - 1} for the axes {axes!r}"
+        )
     return completed("".join(axes[ranks.index(rank)] for rank in range(len(axes))))
 
 
@@ -59,7 +68,11 @@ def fits(layout: str, axes: str, shape: tuple[int, ...], strides: tuple[int, ...
 
 
 def relabelled(layout: str, old: str, new: str) -> str:
-    """The layout when the axes `old` are called `new`; letters in neither keep the order I, J, K."""
+    """The layout when the axes `old` are called `new`; letters in neither keep the order I,
+    J, K.
+    """
     names = dict(zip(old, new, strict=True))
-    names |= zip((n for n in LETTERS if n not in old), (n for n in LETTERS if n not in new), strict=True)
+    names |= zip(
+        (n for n in LETTERS if n not in old), (n for n in LETTERS if n not in new), strict=True
+    )
     return "".join(names[name] for name in layout)

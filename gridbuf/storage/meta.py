@@ -25,7 +25,10 @@ class Meta:
     ranks: tuple[int, ...]
 
     def replaced(self, **changes: Any) -> "Meta":
-        content = {name: getattr(self, name) for name in ("axes", "layout", "halo", "aligned_index", "alignment")}
+        content = {
+            name: getattr(self, name)
+            for name in ("axes", "layout", "halo", "aligned_index", "alignment")
+        }
         return meta_of(**{**content, **changes})
 
     def selected(self, indices: tuple[int, ...], **changes: Any) -> "Meta":
@@ -41,9 +44,10 @@ class Meta:
 def aligned_in_view(meta: Meta, picks: Sequence[Any]) -> tuple[int, ...]:
     """Which point of a view lies on the boundary, for the indices that it keeps.
 
-    `picks` has for each index what is taken of it: (first, step, how many), or an int where the index goes. The aligned point
-    itself where the view has it, else the first that lies on the boundary: along the fastest index every `alignment`-th
-    point does, along the others every row. Where no point of the view is aligned, it says nothing.
+    `picks` has for each index what is taken of it: (first, step, how many), or an int where the
+    index goes. The aligned point itself where the view has it, else the first that lies on the
+    boundary: along the fastest index every `alignment`-th point does, along the others every row.
+    Where no point of the view is aligned, it says nothing.
     """
     fastest = max(meta.ranks, default=0)
     found = []
@@ -62,7 +66,9 @@ def aligned_in_view(meta: Meta, picks: Sequence[Any]) -> tuple[int, ...]:
 _known: WeakValueDictionary[tuple[Any, ...], Meta] = WeakValueDictionary()
 
 
-def meta_of(axes: str, layout: str, halo: Halo, aligned_index: tuple[int, ...], alignment: int) -> Meta:
+def meta_of(
+    axes: str, layout: str, halo: Halo, aligned_index: tuple[int, ...], alignment: int
+) -> Meta:
     """The Meta with this content."""
     key = (axes, layout, halo, aligned_index, alignment)
     found = _known.get(key)

@@ -1,4 +1,6 @@
-"""What a Storage does that whole files are about, given to the class; `rebuilt` is what a pickle names, so that unpickling loads it."""
+"""What a Storage does that whole files are about, given to the class; `rebuilt` is what a pickle
+names, so that unpickling loads it.
+"""
 
 from typing import Any
 
@@ -30,8 +32,12 @@ def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return reduction.reduce(ufunc, *inputs, **kwargs)
     if method == "accumulate" and isinstance(inputs[0], Storage):
         with operands.held(operands.given(inputs, kwargs)):
-            return functions_reduce.along(ufunc, inputs[0], *(inputs[1:] or (kwargs.pop("axis", 0),)), **kwargs)
-    return functions_plain.call(ufunc, inputs, kwargs, method=None if method == "__call__" else method)
+            return functions_reduce.along(
+                ufunc, inputs[0], *(inputs[1:] or (kwargs.pop("axis", 0),)), **kwargs
+            )
+    return functions_plain.call(
+        ufunc, inputs, kwargs, method=None if method == "__call__" else method
+    )
 
 
 def copy(self: S) -> S:
@@ -69,7 +75,9 @@ def _reduce(self: Storage) -> tuple[Any, ...]:
     return rebuilt, (values, parameters, self.device, managed_of(self))
 
 
-def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, managed: str | None) -> Storage:
+def rebuilt(
+    values: Any, parameters: tuple[Any, ...], device: int | None, managed: str | None
+) -> Storage:
     """The storage of a pickle; both sides are filled."""
     made = new(class_of(device, managed), values.shape, values.dtype, meta_of(*parameters), device)
     if made._host is None:
@@ -81,5 +89,10 @@ def rebuilt(values: Any, parameters: tuple[Any, ...], device: int | None, manage
     return made
 
 
-for _name, _method in {"copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce}.items():
+for _name, _method in {
+    "copy": copy,
+    "__copy__": copy,
+    "__deepcopy__": _deepcopy,
+    "__reduce__": _reduce,
+}.items():
     setattr(Storage, _name, _method)

@@ -29,9 +29,16 @@ def host_array(obj: Any) -> Any:
 
 
 def takes(obj: Any) -> bool:
-    """Whether storages compute with an object; arrays of other libraries (xarray, pandas, dask) do so themselves."""
-    if isinstance(obj, (Storage, np.ndarray)):  # a subclass with nothing of its own to say is an array; masks are looked at later
-        return not isinstance(obj, np.ndarray) or type(obj).__array_ufunc__ is np.ndarray.__array_ufunc__
+    """Whether storages compute with an object; arrays of other libraries (xarray, pandas, dask) do
+    so themselves.
+    """
+    if isinstance(
+        obj, (Storage, np.ndarray)
+    ):  # a subclass with nothing of its own to say is an array; masks are looked at later
+        return (
+            not isinstance(obj, np.ndarray)
+            or type(obj).__array_ufunc__ is np.ndarray.__array_ufunc__
+        )
     return obj is not None and fields_take(obj)
 
 
@@ -44,11 +51,16 @@ def given(inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 def takes_type(cls: type) -> bool:
     """The same, as far as the class tells."""
-    return issubclass(cls, (Storage, _core.Field, np.ndarray)) or cls.__module__.partition(".")[0] == "cupy"
+    return (
+        issubclass(cls, (Storage, _core.Field, np.ndarray))
+        or cls.__module__.partition(".")[0] == "cupy"
+    )
 
 
 def of_dtype(obj: Any, dtype: np.dtype[Any]) -> Any:
-    """A list as an array of the dtype it goes into: NumPy checks Python's numbers when it makes an array of them, not later."""
+    """A list as an array of the dtype it goes into: NumPy checks Python's numbers when it makes an
+    array of them, not later.
+    """
     is_list = isinstance(obj, (list, tuple)) or (isinstance(obj, Sequence) and named(obj) is None)
     return np.asarray(_core.values(obj), dtype) if is_list else obj
 
@@ -70,11 +82,15 @@ def number(value: Any, device: bool) -> Any:
 
 
 def of_same_axes(storage: Storage, model: Any, argument: str) -> Adapt:
-    """How a storage of the same axes and sizes goes into the order of the model's (a storage's or a Meta's)."""
+    """How a storage of the same axes and sizes goes into the order of the model's (a storage's or a
+    Meta's).
+    """
     if storage.axes == model.axes:
         return None
     if sorted(storage.axes) != sorted(model.axes):
-        raise ValueError(f"{argument}: its axes are {storage.axes!r}, the result has {model.axes!r}")
+        raise ValueError(
+            f"{argument}: its axes are {storage.axes!r}, the result has {model.axes!r}"
+        )
     return into(storage.axes, model.axes)
 
 
@@ -94,7 +110,10 @@ def describe(obj: Any) -> Operand | None:
     if isinstance(obj, _core.Field) and halo is None:
         halo = ((0, 0),) * obj.ndim
     if lacking(dims, LETTERS) or len(dims) != len(array.shape):
-        raise ValueError(f"operands do not broadcast: {type(obj).__name__} has the dims {dims}; storages have I, J and K only")
+        raise ValueError(
+            f"operands do not broadcast: {type(obj).__name__} has the dims {dims}; storages have I,"
+            " J and K only"
+        )
     return Operand("".join(dims), tuple(array.shape), None, halo)
 
 
@@ -105,8 +124,12 @@ def governing(candidates: tuple[Any, ...]) -> Storage:
 
 
 def held(objects: Iterable[Any]) -> AbstractContextManager[Any]:
-    """While it is held no other thread brings one side of these storages up to date, writes it or marks it."""
-    return writing(obj._pair.state for obj in objects if isinstance(obj, Storage) and obj._pair is not None)
+    """While it is held no other thread brings one side of these storages up to date, writes it or
+    marks it.
+    """
+    return writing(
+        obj._pair.state for obj in objects if isinstance(obj, Storage) and obj._pair is not None
+    )
 
 
 def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] = ()) -> bool:
@@ -115,7 +138,10 @@ def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] =
     if isinstance(lead, CUDAManagedGPUStorage):
         wanted = all(_reaches(obj, True) for obj in arrays)
     elif isinstance(lead, SoftwareManagedGPUStorage):
-        wanted = any(obj._prefers_device() if isinstance(obj, Storage) else devices.is_device_array(obj) for obj in arrays)
+        wanted = any(
+            obj._prefers_device() if isinstance(obj, Storage) else devices.is_device_array(obj)
+            for obj in arrays
+        )
     else:
         return isinstance(lead, GPUStorage)
     # An output on one side only decides, if everything else can be there.
@@ -145,9 +171,12 @@ def fetch(obj: Any, lead: Storage, device: bool, argument: str = "operand") -> A
     elif not device:
         return host_array(obj)
     if device and isinstance(lead, SoftwareManagedGPUStorage) and argument == "operand":
-        return devices.current().from_host(obj._on_host() if isinstance(obj, Storage) else host_array(obj))
+        return devices.current().from_host(
+            obj._on_host() if isinstance(obj, Storage) else host_array(obj)
+        )
     side, other = ("GPU", "host") if device else ("host", "GPU")
     raise TypeError(
-        f"{argument}: {type(obj).__name__} has no {side} memory, and the operation runs on the {side} because of a "
-        f"{type(lead).__name__}; copy it from the {other} first, for instance with gridbuf.storage.storage"
+        f"{argument}: {type(obj).__name__} has no {side} memory, and the operation runs on the"
+        f" {side} because of a {type(lead).__name__}; copy it from the {other} first, for instance"
+        " with gridbuf.storage.storage"
     )

@@ -1,4 +1,6 @@
-"""Operators of storages: what other libraries' arrays do with a storage is left to them, everything else is the ufunc's."""
+"""Operators of storages: what other libraries' arrays do with a storage is left to them, everything
+else is the ufunc's.
+"""
 
 import operator
 from typing import Any
@@ -13,7 +15,9 @@ from gridbuf.wrapping import CAPSULE, shaped
 
 
 def _has_operators(other: Any) -> bool:
-    """Whether an object is an array of another library, or refuses ufuncs: its own operator comes next."""
+    """Whether an object is an array of another library, or refuses ufuncs: its own operator comes
+    next.
+    """
     return hasattr(type(other), "__array_ufunc__")
 
 
@@ -24,7 +28,9 @@ def _takes(other: Any) -> bool:
 
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
-    """An operator with a storage on either side, as far as C does not know the answer (pyext/storage/number.c)."""
+    """An operator with a storage on either side, as far as C does not know the answer
+    (pyext/storage/number.c).
+    """
     other = b if isinstance(a, Storage) else a
     if _takes(other):
         return ufunc(a, b)
@@ -37,10 +43,12 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
 
 def in_place(ufunc: Any, a: Any, *other: Any) -> Any:
     """Into the memory of a; `other` is empty for what has one operand."""
-    if not all(map(_takes, other)):  # Python would go on with `self = self + other`, and the storage keep its old values
+    if not all(
+        map(_takes, other)
+    ):  # Python would go on with `self = self + other`, and the storage keep its old values
         raise TypeError(
-            f"{ufunc.__name__}: a storage does not take a {type(other[0]).__name__} into its memory; "
-            "gridbuf.storage.storage(other) or numpy.asarray(other) gives its values"
+            f"{ufunc.__name__}: a storage does not take a {type(other[0]).__name__} into its"
+            " memory; gridbuf.storage.storage(other) or numpy.asarray(other) gives its values"
         )
     return ufunc(a, *other, out=(a,))
 
@@ -63,7 +71,10 @@ def _index(self: Storage) -> int:
 
 def _imatmul(self: Storage, other: Any) -> Any:
     if not self.ndim or np.ndim(other) < 2:  # else a number would be written everywhere
-        raise ValueError("matmul: in place, a storage has at least one axis and the other operand at least two indices")
+        raise ValueError(
+            "matmul: in place, a storage has at least one axis and the other operand at least two"
+            " indices"
+        )
     return in_place(np.matmul, self, other)
 
 
@@ -71,10 +82,13 @@ def _round(self: Storage, ndigits: int | None = None) -> Any:
     """Of a storage without axes as of a number; else np.round."""
     if self.ndim:
         return np.round(self, 0 if ndigits is None else ndigits)  # type: ignore[call-overload]
-    return round(self._scalar().item(), ndigits) if ndigits is None else round(self._scalar(), ndigits)
+    return (
+        round(self._scalar().item(), ndigits) if ndigits is None else round(self._scalar(), ndigits)
+    )
 
 
 for _name, _function in {
-    "__contains__": _contains, "__iter__": _iter, "__index__": _index, "__round__": _round, "__imatmul__": _imatmul,
+    "__contains__": _contains, "__iter__": _iter, "__index__": _index, "__round__": _round,
+    "__imatmul__": _imatmul,
 }.items():  # fmt: skip
     setattr(Storage, _name, _function)

@@ -1,4 +1,6 @@
-"""The parameters of a storage, searched in GDP-3's order: explicit, `defaults` preset, data, fallback."""
+"""The parameters of a storage, searched in GDP-3's order: explicit, `defaults` preset, data,
+fallback.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +17,30 @@ from gridbuf.storage.meta import Meta, meta_of
 from gridbuf.suggesting import suggestion
 from gridbuf.validation import as_dtype, integer
 
-KEYWORDS = ("aligned_index", "alignment", "axes", "defaults", "device", "halo", "layout", "managed", "shape")
-SPELLINGS = {"dims": "axes", "dimensions": "axes", "backend": "defaults"}  # as `gridbuf.empty` has them
+KEYWORDS = (
+    "aligned_index",
+    "alignment",
+    "axes",
+    "defaults",
+    "device",
+    "halo",
+    "layout",
+    "managed",
+    "shape",
+)
+SPELLINGS = {
+    "dims": "axes",
+    "dimensions": "axes",
+    "backend": "defaults",
+}  # as `gridbuf.empty` has them
 MANAGED = (None, "gt4py", "cuda")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What given data say; None where they say nothing. `named`: the axes are their own, not a guess."""
+    """What given data say; None where they say nothing. `named`: the axes are their own, not a
+    guess.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -62,7 +80,10 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"dtype: {dtype!r} is a backend, which goes by name: defaults={dtype!r}")
     found = as_dtype(dtype)
     if found.kind not in "biufc" or found.shape:
-        raise TypeError(f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex numbers")
+        raise TypeError(
+            f"dtype: {found} is not supported; storages hold booleans, integers, floats and complex"
+            " numbers"
+        )
     return found
 
 
@@ -78,17 +99,28 @@ def check_device(device: Any) -> int | None:
     """The number of a GPU; -1 for the first or the data's own, None for the host."""
     if isinstance(device, str) and device in ("cpu", "gpu"):
         return None if device == "cpu" else -1
-    if isinstance(device, tuple) and len(device) == 2 and device[0] == "gpu" and integer(device[1], "device") >= 0:
+    if (
+        isinstance(device, tuple)
+        and len(device) == 2
+        and device[0] == "gpu"
+        and integer(device[1], "device") >= 0
+    ):
         return integer(device[1], "device")
-    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:  # a storage's own `device`
+    if (
+        isinstance(device, int) and not isinstance(device, bool) and device >= 0
+    ):  # a storage's own `device`
         return device
-    raise ValueError(f"device: {device!r} is not None, 'cpu', 'gpu', ('gpu', number) or a GPU's number")
+    raise ValueError(
+        f"device: {device!r} is not None, 'cpu', 'gpu', ('gpu', number) or a GPU's number"
+    )
 
 
 def check_alignment(alignment: Any) -> int:
     count = integer(alignment, "alignment")
     if count < 1:
-        raise ValueError(f"alignment: {count} elements is not possible; 1 (none) or more is allowed")
+        raise ValueError(
+            f"alignment: {count} elements is not possible; 1 (none) or more is allowed"
+        )
     return count
 
 
@@ -100,10 +132,16 @@ def _preset(name: Any, axes: str, word: str) -> dict[str, Any]:
         return {"layout": layout.of_order(name, axes)}
     if name not in _core.backends():
         near = suggestion(name, _core.backends())
-        raise ValueError(f"{word}: {name!r} is not known; there are {', '.join(_core.backends())}{near}")
+        raise ValueError(
+            f"{word}: {name!r} is not known; there are {', '.join(_core.backends())}{near}"
+        )
     ranks, alignment, device = memory.preset(name)
     letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
-    return {"layout": letters, "alignment": alignment, "device": "cpu" if device == "cpu" else "gpu"}
+    return {
+        "layout": letters,
+        "alignment": alignment,
+        "device": "cpu" if device == "cpu" else "gpu",
+    }
 
 
 def _shape_and_axes(spec: dict[str, Any], known: Known | None) -> tuple[tuple[int, ...], str]:
@@ -151,7 +189,9 @@ def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Par
     for name in spec:
         if name not in KEYWORDS:
             near = suggestion(name, (*KEYWORDS, *SPELLINGS))
-            raise TypeError(f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}{near}")
+            raise TypeError(
+                f"{name}: not a parameter of storages; there are {', '.join(KEYWORDS)}{near}"
+            )
     given = {name: value for name, value in spec.items() if value is not None or name == "managed"}
     shape, axes = _shape_and_axes(given, known)
     preset = _preset(given["defaults"], axes, word) if "defaults" in given else {}
@@ -182,6 +222,12 @@ def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Par
     device = check_device(chosen["device"]) if "device" in chosen else own_device
     if device == -1:
         device = 0 if own_device is None else own_device
-    managed = check_managed(given["managed"]) if "managed" in given else "gt4py" if known is None else known.managed
+    managed = (
+        check_managed(given["managed"])
+        if "managed" in given
+        else "gt4py"
+        if known is None
+        else known.managed
+    )
     meta = meta_of(axes, letters, halo, aligned, alignment)
     return Parameters(shape, found, meta, device, managed, frozenset(given))

@@ -34,9 +34,13 @@ class HostBuffer(Storage):
         copy: bool | None = None,
     ) -> Any:
         if self._has_device and isinstance(dl_device, tuple) and dl_device[:1] != (_CPU,):
-            return self._on_device().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+            return self._on_device().__dlpack__(
+                stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            )
         field = _core.Field(self._on_host())
-        return field.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        return field.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (_CPU, 0)

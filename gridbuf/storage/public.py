@@ -26,7 +26,9 @@ from gridbuf.storage.sync import SyncState
 from gridbuf.storage.wrapping import as_storage, storage
 
 __all__ = [
-    "CPUStorage", "CUDAManagedGPUStorage", "CUDASyncedGPUStorage", "CudaManagedGPUStorage", "GPUStorage", "GT4PySyncedGPUStorage",
-    "GTNoSuchBufferError", "SoftwareManagedGPUStorage", "Storage", "SyncState", "as_storage", "empty", "empty_like", "full",
+    "CPUStorage", "CUDAManagedGPUStorage", "CUDASyncedGPUStorage", "CudaManagedGPUStorage",
+    "GPUStorage", "GT4PySyncedGPUStorage",
+    "GTNoSuchBufferError", "SoftwareManagedGPUStorage", "Storage", "SyncState", "as_storage",
+    "empty", "empty_like", "full",
     "full_like", "ones", "ones_like", "storage", "zeros", "zeros_like",
 ]  # fmt: skip

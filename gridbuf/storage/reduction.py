@@ -1,4 +1,6 @@
-"""Reductions of storages over axes given by number or by name: `ufunc.reduce`, and what NumPy's functions reduce."""
+"""Reductions of storages over axes given by number or by name: `ufunc.reduce`, and what NumPy's
+functions reduce.
+"""
 
 from collections.abc import Callable
 from types import NoneType
@@ -16,11 +18,22 @@ from gridbuf.wrapping import check_masks, naming
 
 
 def reduce(
-    ufunc: Any, source: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, **options: Any
+    ufunc: Any,
+    source: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    **options: Any,
 ) -> Any:
     """`ufunc.reduce`; `axis` takes ints, names and tuples of them, None means all."""
     plain = dtype is None and out is None and keepdims is False and not options
-    if plain and type(source) is CPUStorage and (type(axis) is str or type(axis) is int) and source._host.ndim:
+    if (
+        plain
+        and type(source) is CPUStorage
+        and (type(axis) is str or type(axis) is int)
+        and source._host.ndim
+    ):
         return over_axis(ufunc.reduce, source, axis)
     check_masks(options.items())
     if not isinstance(source, Storage):  # the output is one, or the mask
@@ -29,14 +42,18 @@ def reduce(
 
     def run(array: Any, device: bool, **given: Any) -> Any:
         return (
-            devices.current().reduce(ufunc, array, dtype=dtype, **given) if device else ufunc.reduce(array, dtype=dtype, **given)
+            devices.current().reduce(ufunc, array, dtype=dtype, **given)
+            if device
+            else ufunc.reduce(array, dtype=dtype, **given)
         )
 
     return over_axes(run, source, axis, out, keepdims, **options)
 
 
 def over_axis(of_numpy: Callable[..., Any], source: CPUStorage, axis: Any) -> CPUStorage:
-    """A reduction by `of_numpy(array, axis)` with nothing but an axis, of a host storage that has one."""
+    """A reduction by `of_numpy(array, axis)` with nothing but an axis, of a host storage that has
+    one.
+    """
     over, shape, meta = results.reduced(source._meta, source._host.shape, axis, False)
     found = of_numpy(source._host, over[0] if len(over) == 1 else over)
     target = memory.empty(shape, found.dtype, meta)
@@ -52,16 +69,24 @@ def over_axes(
     keepdims: bool = False,
     **options: Any,
 ) -> Any:
-    """A reduction into a storage by `run(array, device, axis=, keepdims=, ...)`, and `out=` where one was given.
+    """A reduction into a storage by `run(array, device, axis=, keepdims=, ...)`, and `out=` where
+    one was given.
 
-    A new result is NumPy's own, moved into a storage: with an `out` NumPy sums float16 otherwise, and what dtype it gives depends on more than dtypes.
+    A new result is NumPy's own, moved into a storage: with an `out` NumPy sums float16 otherwise,
+    and what dtype it gives depends on more than dtypes.
     """
     keepdims = kept(keepdims)
     check_out(out)
     if isinstance(out, tuple):
         (out,) = out
-    shape_of = results.reduced if axis is None or isinstance(axis, (str, int)) else results.reduced.__wrapped__
-    over, shape, meta = shape_of(source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, keepdims)
+    shape_of = (
+        results.reduced
+        if axis is None or isinstance(axis, (str, int))
+        else results.reduced.__wrapped__
+    )
+    over, shape, meta = shape_of(
+        source._meta, source.shape, tuple(axis) if isinstance(axis, list) else axis, keepdims
+    )
     axes = axis if axis is None or not source.ndim else over[0] if len(over) == 1 else over
     if (
         type(source) is CPUStorage
@@ -71,7 +96,12 @@ def over_axes(
     ):
         options |= {"axis": axes, "keepdims": keepdims}
         if out is not None:
-            run(source._host, False, out=adapted(out._host, operands.of_same_axes(out, meta, "out")), **options)
+            run(
+                source._host,
+                False,
+                out=adapted(out._host, operands.of_same_axes(out, meta, "out")),
+                **options,
+            )
             return out
         found = run(source._host, False, **options)
         target = memory.empty(shape, found.dtype, meta)
@@ -81,7 +111,11 @@ def over_axes(
     device = operands.on_device(lead, (source,), (out,))
     with operands.held((source, out, *map(options.get, _BESIDE))):
         array = operands.fetch(source, lead, device)
-        options = {**beside(options, source, lead, device, over), "axis": axes, "keepdims": keepdims}
+        options = {
+            **beside(options, source, lead, device, over),
+            "axis": axes,
+            "keepdims": keepdims,
+        }
         result = out
         if out is None:
             found = run(array, device, **options)
@@ -100,10 +134,18 @@ def over_axes(
 _BESIDE = ("where", "mean", "weights")
 
 
-def beside(options: dict[str, Any], source: Storage, lead: Storage, device: bool, over: tuple[int, ...] = ()) -> dict[str, Any]:
-    """The options, a mask, a mean and weights on that side with their axes where the source has those of the same name.
+def beside(
+    options: dict[str, Any],
+    source: Storage,
+    lead: Storage,
+    device: bool,
+    over: tuple[int, ...] = (),
+) -> dict[str, Any]:
+    """The options, a mask, a mean and weights on that side with their axes where the source has
+    those of the same name.
 
-    Weights are one for each element, or as they are along the one axis that is reduced: NumPy adds those up otherwise.
+    Weights are one for each element, or as they are along the one axis that is reduced: NumPy adds
+    those up otherwise.
     """
     placed = {}
     for argument in _BESIDE:

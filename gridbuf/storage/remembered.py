@@ -1,8 +1,10 @@
-"""What a request came to, remembered by what it was: programs ask for the same storages in every step.
+"""What a request came to, remembered by what it was: programs ask for the same storages in every
+step.
 
-Only what cannot change is a key (pyext/storage/request.c): exact ints, strs, None, tuples of those, NumPy's types and dtypes, and Metas. Lists count
-as tuples and NumPy's integers as ints. 1.0 and True equal 1 and are no sizes, so they must not be found by it.
-How many backends were registered is part of a key: a name may mean another backend since.
+Only what cannot change is a key (pyext/storage/request.c): exact ints, strs, None, tuples of those,
+NumPy's types and dtypes, and Metas. Lists count as tuples and NumPy's integers as ints. 1.0 and
+True equal 1 and are no sizes, so they must not be found by it. How many backends were registered is
+part of a key: a name may mean another backend since.
 """
 
 from typing import Any
@@ -26,6 +28,8 @@ def remember(key: tuple[Any, ...] | None, made: Any) -> None:
 
 
 def remember_around(key: tuple[Any, ...] | None, meta: Meta) -> None:
-    """The same of a storage around memory; its address must not have been looked at, which is where no alignment is asked for."""
+    """The same of a storage around memory; its address must not have been looked at, which is where
+    no alignment is asked for.
+    """
     if key is not None:
         AROUND[key] = meta

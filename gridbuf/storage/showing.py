@@ -11,20 +11,26 @@ from gridbuf.storage.sync import Pair, SyncState
 
 
 def _shown(storage: Storage) -> Any:
-    """The newest values, or None: looking at a storage moves no data from the device to its host buffer, and never much."""
+    """The newest values, or None: looking at a storage moves no data from the device to its host
+    buffer, and never much.
+    """
     if isinstance(storage._pair, Pair):
         return None if storage._pair.state.state == SyncState.SYNC_DEVICE_DIRTY else storage._host
     if storage._has_host:
         return storage._on_host()
-    return devices.current().to_host(storage._dev) if storage.size <= np.get_printoptions()["threshold"] else None
+    return (
+        devices.current().to_host(storage._dev)
+        if storage.size <= np.get_printoptions()["threshold"]
+        else None
+    )
 
 
 def parameters(storage: Storage) -> str:
     """The line without values."""
     halo = f", halo={storage.halo}" if any(map(any, storage.halo)) else ""
     return (
-        f"{type(storage).__name__}(axes={storage.axes!r}, shape={storage.shape}, dtype={storage.dtype}, "
-        f"layout={storage.layout!r}{halo})"
+        f"{type(storage).__name__}(axes={storage.axes!r}, shape={storage.shape},"
+        f" dtype={storage.dtype}, layout={storage.layout!r}{halo})"
     )
 
 
@@ -41,7 +47,10 @@ def _format(self: Storage, spec: str) -> str:
     if not self.ndim:
         return format(self._scalar(), spec)
     if spec:
-        raise TypeError(f"a storage with axes has no format {spec!r}; format its elements, or np.array2string(s)")
+        raise TypeError(
+            f"a storage with axes has no format {spec!r}; format its elements, or"
+            " np.array2string(s)"
+        )
     return str(self)
 
 
@@ -49,10 +58,21 @@ def _html(self: Storage) -> str:
     """The layout, drawn for a notebook; values stay where they are."""
     from gridbuf import explain
 
-    buffer = self._host if isinstance(self._pair, Pair) else self._on_host() if self._has_host else self._dev
+    buffer = (
+        self._host
+        if isinstance(self._pair, Pair)
+        else self._on_host()
+        if self._has_host
+        else self._dev
+    )
     plan = Field(buffer, self.axes, halo=self.halo).plan
     return explain.html(plan, halo=self.halo, title=f"{type(self).__name__} {self.axes}")
 
 
-for _name, _function in {"__repr__": _repr, "__str__": _str, "__format__": _format, "_repr_html_": _html}.items():
+for _name, _function in {
+    "__repr__": _repr,
+    "__str__": _str,
+    "__format__": _format,
+    "_repr_html_": _html,
+}.items():
     setattr(Storage, _name, _function)

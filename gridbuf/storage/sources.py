@@ -27,14 +27,20 @@ def known_of_storage(storage: Storage) -> Known:
     meta = storage._meta
     managed = managed_of(storage) if storage._has_device else "gt4py"
     return Known(
-        storage.shape, storage.dtype, meta.axes, True, meta.layout, meta.halo, meta.aligned_index, meta.alignment, storage.device, managed
+        storage.shape, storage.dtype, meta.axes, True, meta.layout, meta.halo, meta.aligned_index,
+        meta.alignment, storage.device, managed
     )  # fmt: skip
 
 
 def _own_axes(obj: Any, ndim: int) -> str | None:
     """The axes that an object names itself, if they are a storage's."""
     dims = named(obj)
-    if dims is None and isinstance(own := getattr(obj, "dims", None), tuple) and not isinstance(obj, _core.Field) and any(own):
+    if (
+        dims is None
+        and isinstance(own := getattr(obj, "dims", None), tuple)
+        and not isinstance(obj, _core.Field)
+        and any(own)
+    ):
         raise ValueError(
             f"data: its dims {own} are not all I, J or K; say which is which: "
             "gridbuf.interop.xarray.from_dataarray(data, axes={'lon': 'I', ...})"
@@ -42,7 +48,9 @@ def _own_axes(obj: Any, ndim: int) -> str | None:
     if dims is None or len(dims) != ndim:
         return None
     if not set(dims) <= set(LETTERS):
-        raise ValueError(f"data: its dims {dims} are not all among I, J and K, which are all that a storage has")
+        raise ValueError(
+            f"data: its dims {dims} are not all among I, J and K, which are all that a storage has"
+        )
     return "".join(dims)
 
 
@@ -51,12 +59,26 @@ def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
     axes = _own_axes(obj, array.ndim)
     named = axes is not None
     letters = default_axes(array.ndim, "data") if axes is None else axes
-    halo = obj.halo if isinstance(obj, _core.Field) else shared_halo(obj, None if axes is None else tuple(axes))[1]
-    return Known(array.shape, array.dtype, letters, named, layout.of_strides(array.strides, letters), halo, device=device)
+    halo = (
+        obj.halo
+        if isinstance(obj, _core.Field)
+        else shared_halo(obj, None if axes is None else tuple(axes))[1]
+    )
+    return Known(
+        array.shape,
+        array.dtype,
+        letters,
+        named,
+        layout.of_strides(array.strides, letters),
+        halo,
+        device=device,
+    )
 
 
 class Source:
-    """One piece of data: `host` and `device` arrays as far as it has them, and what is known of it."""
+    """One piece of data: `host` and `device` arrays as far as it has them, and what is known
+    of it.
+    """
 
     def __init__(self, obj: Any, copying: bool) -> None:
         self.obj = obj
@@ -92,7 +114,9 @@ class Source:
         return device.from_host(other) if on_device else device.to_host(other)
 
 
-def read(data: Any, device_data: Any, copying: bool) -> tuple[Source | None, Source | None, Known | None]:
+def read(
+    data: Any, device_data: Any, copying: bool
+) -> tuple[Source | None, Source | None, Known | None]:
     """The data, the device data, and what both say together."""
     first = None if data is None else Source(data, copying)
     second = None if device_data is None else Source(device_data, copying)
@@ -101,8 +125,12 @@ def read(data: Any, device_data: Any, copying: bool) -> tuple[Source | None, Sou
         return first, second, None if only is None else only.known
     if first.known.shape != second.known.shape or first.known.dtype != second.known.dtype:
         raise ValueError(
-            f"device_data: shape {second.known.shape} and dtype {second.known.dtype} differ from the data's "
-            f"{first.known.shape} and {first.known.dtype}"
+            f"device_data: shape {second.known.shape} and dtype {second.known.dtype} differ from"
+            f" the data's {first.known.shape} and {first.known.dtype}"
         )
     known = first.known
-    return first, second, known if known.device is not None else replace(known, device=second.known.device)
+    return (
+        first,
+        second,
+        known if known.device is not None else replace(known, device=second.known.device),
+    )

@@ -34,8 +34,9 @@ class SyncState:
 
     def __init__(self) -> None:
         self._state = self.SYNC_CLEAN
-        # Held from looking at the state to the end of what follows from it, so that no copy overwrites what another thread
-        # writes meanwhile. Whoever holds one lock to write waits for no other: what is read is fetched before.
+        # Held from looking at the state to the end of what follows from it, so that no copy
+        # overwrites what another thread writes meanwhile. Whoever holds one lock to write waits for
+        # no other: what is read is fetched before.
         self._lock = RLock()
         # Views share this object, so whoever synchronises copies every buffer that it speaks for.
         self._pairs: WeakSet[Pair] = WeakSet()
@@ -47,7 +48,10 @@ class SyncState:
     @state.setter
     def state(self, value: int) -> None:
         if value not in (self.SYNC_CLEAN, self.SYNC_HOST_DIRTY, self.SYNC_DEVICE_DIRTY):
-            raise ValueError(f"state: {value!r} is not SYNC_CLEAN (0), SYNC_HOST_DIRTY (1) or SYNC_DEVICE_DIRTY (2)")
+            raise ValueError(
+                f"state: {value!r} is not SYNC_CLEAN (0), SYNC_HOST_DIRTY (1) or"
+                " SYNC_DEVICE_DIRTY (2)"
+            )
         with self._lock:
             self._state = value
 
@@ -121,14 +125,16 @@ class SyncState:
             if not boolean(force, "force") and self._state not in (self.SYNC_CLEAN, dirty):
                 side = "device" if dirty == self.SYNC_HOST_DIRTY else "host"
                 raise RuntimeError(
-                    f"the {side} buffer has changes that marking the other side modified would lose; "
-                    "call synchronize() first, or give force=True to drop them"
+                    f"the {side} buffer has changes that marking the other side modified would"
+                    " lose; call synchronize() first, or give force=True to drop them"
                 )
             self._state = dirty
 
 
 def writing(states: Iterable[SyncState]) -> ExitStack:
-    """To be held while one side of each is brought up to date, written and marked. In one order for all threads, so that none waits for another."""
+    """To be held while one side of each is brought up to date, written and marked. In one order for
+    all threads, so that none waits for another.
+    """
     stack = ExitStack()
     for state in sorted(set(states), key=id):
         stack.enter_context(state._lock)

@@ -77,21 +77,31 @@ def as_storage(
 
 
 def _as_storage(
-    host: Source | None, dev: Source | None, known: Known | None, parameters: Parameters, sync_state: SyncState | None
+    host: Source | None,
+    dev: Source | None,
+    known: Known | None,
+    parameters: Parameters,
+    sync_state: SyncState | None,
 ) -> Storage:
     if known is None:
         return allocate(parameters)
     if parameters.dtype != known.dtype:
-        raise ValueError(f"dtype: {parameters.dtype} was given, the data have {known.dtype}; storage() converts")
+        raise ValueError(
+            f"dtype: {parameters.dtype} was given, the data have {known.dtype}; storage() converts"
+        )
     if known.named and parameters.meta.axes != known.axes:
         raise ValueError(
-            f"axes: {parameters.meta.axes!r} was given, the data have {known.axes!r}; see reinterpret and np.transpose"
+            f"axes: {parameters.meta.axes!r} was given, the data have {known.axes!r}; see"
+            " reinterpret and np.transpose"
         )
     if host is not None and host.storage is not None and dev is None:
         return _of_storage(host.storage, parameters)
     if host is not None and dev is None and host.device is not None:
         host, dev = None, host
-    arrays = (None if host is None else host.values(False), None if dev is None else dev.values(True))
+    arrays = (
+        None if host is None else host.values(False),
+        None if dev is None else dev.values(True),
+    )
     return _around(arrays, parameters, known, sync_state)
 
 
@@ -102,9 +112,15 @@ def _check_state(sync_state: Any) -> None:
 
 def _of_storage(storage: Storage, p: Parameters) -> Storage:
     if "device" in p.explicit and p.device != storage.device:
-        raise ValueError(f"device: {p.device!r} was given, the data are a storage on {storage.device!r}; storage() copies")
+        raise ValueError(
+            f"device: {p.device!r} was given, the data are a storage on {storage.device!r};"
+            " storage() copies"
+        )
     if "managed" in p.explicit and storage._has_device and p.managed != managed_of(storage):
-        raise ValueError(f"managed: {p.managed!r} was given, the data are managed={managed_of(storage)!r}; storage() copies")
+        raise ValueError(
+            f"managed: {p.managed!r} was given, the data are managed={managed_of(storage)!r};"
+            " storage() copies"
+        )
     return storage._mapped(lambda array: array, _fitted(storage._array, p, storage.alignment))
 
 
@@ -114,14 +130,17 @@ def _fitted(array: Any, p: Parameters, own_alignment: int = 1) -> Meta:
     if not layout.fits(meta.layout, meta.axes, array.shape, array.strides):
         own = layout.of_strides(array.strides, meta.axes)
         if "layout" in p.explicit:
-            raise ValueError(f"layout: {meta.layout!r} was given, the data's strides {array.strides} are {own!r}")
+            raise ValueError(
+                f"layout: {meta.layout!r} was given, the data's strides {array.strides} are {own!r}"
+            )
         meta = meta.replaced(layout=own)
     insisted = "alignment" in p.explicit
     if (insisted or meta.alignment != own_alignment) and not _aligned(array, meta):
         if insisted:
             raise ValueError(
-                f"alignment: {meta.alignment} elements were given; the data's element {meta.aligned_index} or its rows "
-                f"(strides {array.strides}) are not on such a boundary"
+                f"alignment: {meta.alignment} elements were given; the data's element"
+                f" {meta.aligned_index} or its rows (strides {array.strides}) are not on such a"
+                " boundary"
             )
         meta = meta.replaced(alignment=own_alignment)
     return meta
@@ -133,20 +152,31 @@ def _aligned(array: Any, meta: Meta) -> bool:
         return True
     boundary = meta.alignment * array.dtype.itemsize
     interface = getattr(array, "__cuda_array_interface__", None) or array.__array_interface__
-    address = interface["data"][0] + sum(i * s for i, s in zip(meta.aligned_index, array.strides, strict=True))
+    address = interface["data"][0] + sum(
+        i * s for i, s in zip(meta.aligned_index, array.strides, strict=True)
+    )
     fastest = len(meta.axes) - 1
-    rows = [s for s, n, rank in zip(array.strides, array.shape, meta.ranks, strict=True) if rank != fastest and n > 1]
+    rows = [
+        s
+        for s, n, rank in zip(array.strides, array.shape, meta.ranks, strict=True)
+        if rank != fastest and n > 1
+    ]
     return not any(number % boundary for number in (address, *rows))
 
 
-def _around(arrays: tuple[Any, Any], p: Parameters, known: Known, sync_state: SyncState | None) -> Storage:
+def _around(
+    arrays: tuple[Any, Any], p: Parameters, known: Known, sync_state: SyncState | None
+) -> Storage:
     """A storage of the class that p asks for around the arrays there are."""
     host, dev = arrays
     cls = class_of(p.device, p.managed)
     missing = (cls is CPUStorage and host is None) or (cls is GPUStorage and dev is None)
     if missing and "device" in p.explicit:
         wanted, there = ("host", "device") if cls is CPUStorage else ("device", "host")
-        raise ValueError(f"device: a {cls.__name__} needs {wanted} memory, the data are on the {there}; storage() copies")
+        raise ValueError(
+            f"device: a {cls.__name__} needs {wanted} memory, the data are on the {there};"
+            " storage() copies"
+        )
     if missing:  # the device came from a preset
         cls = class_of(known.device, p.managed)
     if cls is CPUStorage:
@@ -168,7 +198,9 @@ def _software_managed(host: Any, dev: Any, p: Parameters, state: SyncState | Non
         if host is None:
             dirty, lost = lost, dirty
         if state.state == lost:
-            raise ValueError(f"sync_state: {state} says that the side which was not given is up to date")
+            raise ValueError(
+                f"sync_state: {state} says that the side which was not given is up to date"
+            )
         if host is None:
             host = memory.empty(p.shape, p.dtype, meta)
         else:
@@ -221,7 +253,9 @@ def storage(
     >>> gs.storage([[1, 2], [3, 4]], defaults="F").layout
     'KJI'
     """
-    if not boolean(copy, "copy", "True or False (as_storage, or copy=False, shares memory or refuses)"):
+    if not boolean(
+        copy, "copy", "True or False (as_storage, or copy=False, shares memory or refuses)"
+    ):
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
     key = None
     if device_data is None and sync_state is None:
@@ -238,7 +272,9 @@ def storage(
         first.host = given
     order = known.order(parameters.meta.axes)
     cls = class_of(parameters.device, parameters.managed)
-    made = new(cls, parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state)
+    made = new(
+        cls, parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state
+    )
     if cls is SoftwareManagedGPUStorage:
         _fill_both(made, first, second, order, sync_state)
     elif cls is CPUStorage or (cls is CUDAManagedGPUStorage and first is not None):
@@ -260,7 +296,13 @@ def _copy(target: Any, source: Any, order: tuple[int, ...]) -> None:
     target[...] = source.transpose(order)
 
 
-def _fill_both(made: Any, first: Source | None, second: Source | None, order: tuple[int, ...], state: SyncState | None) -> None:
+def _fill_both(
+    made: Any,
+    first: Source | None,
+    second: Source | None,
+    order: tuple[int, ...],
+    state: SyncState | None,
+) -> None:
     """Each side gets its own data; a side without data is filled when it is next read."""
     only = first if second is None else second if first is None else None
     if only is None:

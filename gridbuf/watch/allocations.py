@@ -24,7 +24,9 @@ def install(book: Book) -> Callable[[], None]:
     try:
         handler = _core.watch_start(passed_over(), LEAST)
     except RuntimeError:
-        book.not_seen["allocations, and the lines that made fields: not on a free-threaded Python"] = None
+        book.not_seen[
+            "allocations, and the lines that made fields: not on a free-threaded Python"
+        ] = None
         return lambda: None
     _found[:] = [found]
     if not _core.numpy_handler()[1]:  # gridbuf's own memory is noted without it
@@ -36,7 +38,8 @@ def install(book: Book) -> Callable[[], None]:
         if book.on and getattr(thread, "_ident", 0) is None:  # it has not been started
             own = [vars(thread)["run"]] if "run" in vars(thread) else []
             with suppress(AttributeError):  # run may be a property
-                thread.run = functools.partial(_core.run_with_handler, thread, thread.run, handler, *own)  # type: ignore[method-assign]
+                run = functools.partial(_core.run_with_handler, thread, thread.run, handler, *own)
+                thread.run = run  # type: ignore[method-assign]
         start(thread)
 
     threading.Thread.start = watched_start  # type: ignore[assignment, method-assign]

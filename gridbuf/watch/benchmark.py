@@ -30,7 +30,11 @@ from gridbuf.strides import extent
 from gridbuf.watch.layouts import address
 from gridbuf.watch.records import clock
 
-ROUNDS, AT_LEAST, SECONDS = 15, 3, 1.0  # of calls on relaid fields: no more than so many, and fewer after so long
+ROUNDS, AT_LEAST, SECONDS = (
+    15,
+    3,
+    1.0,
+)  # of calls on relaid fields: no more than so many, and fewer after so long
 MORE_ROUNDS, MORE_SECONDS = 60, 3.0  # of those where the first are noisy
 PART_OF_FREE = 0.25  # of the memory that is left: more is not taken
 NOISY = 1.5  # times: where the ratios differ more, the machine is noisy
@@ -41,7 +45,9 @@ Call = Callable[[dict[str, Any]], Any]
 # ---- turns ----
 
 
-def turns(calls: Sequence[Callable[[], Any]], rounds: int, seconds: float, at_least: int = 2) -> list[list[float]]:
+def turns(
+    calls: Sequence[Callable[[], Any]], rounds: int, seconds: float, at_least: int = 2
+) -> list[list[float]]:
     """Seconds of each call in each round, after one round that loads code and pages."""
     for call in calls:
         call()
@@ -79,11 +85,16 @@ def _seconds(call: Callable[[], Any]) -> float:
 # ---- --measure: the cost of layouts ----
 
 
-def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Call) -> dict[str, Any]:
+def compare(
+    arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Call
+) -> dict[str, Any]:
     """Call with copies that lie as the arrays do, and with those of `relaid` in these layouts."""
     if not relaid:
         return {"why": "as the backend wants"}
-    if any(address(array) is None or not hasattr(array, "__array_interface__") for array in arrays.values()):
+    if any(
+        address(array) is None or not hasattr(array, "__array_interface__")
+        for array in arrays.values()
+    ):
         return {"why": "not on the host"}
     needed = 2 * sum(array.nbytes for array in arrays.values())
     if needed > PART_OF_FREE * free_bytes():
@@ -98,7 +109,12 @@ def compare(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]], call: Ca
     if spread(taken)["noisy"]:
         taken += turns(both, MORE_ROUNDS, MORE_SECONDS)
     seconds, relaid_seconds = least(taken)
-    return {**spread(taken), "seconds": seconds, "relaid_seconds": relaid_seconds, "fields": list(relaid)}
+    return {
+        **spread(taken),
+        "seconds": seconds,
+        "relaid_seconds": relaid_seconds,
+        "fields": list(relaid),
+    }
 
 
 def _copies(arrays: dict[str, Any], relaid: dict[str, tuple[int, ...]]) -> dict[str, Any]:
@@ -178,7 +194,9 @@ def add_savings(rows: list[dict[str, Any]], found: Any) -> None:
     by_bytes = sorted(again, key=lambda each: -sum(s["bytes"] * times for s, times in each[1]))
     known: dict[tuple[Any, ...], Block] = {}
     for row, sizes in by_bytes[:LINES]:
-        _measure(row, [(size, times) for size, times in sizes if size["bytes"] <= LARGEST], known, found)
+        _measure(
+            row, [(size, times) for size, times in sizes if size["bytes"] <= LARGEST], known, found
+        )
     measured = [row["pool"] for row, _ in by_bytes if row.get("pool") and row["pool"]["faults"]]
     faults = sum(pool["faults"] for pool in measured)
     for row, sizes in by_bytes[LINES:]:
@@ -198,7 +216,9 @@ def add_savings(rows: list[dict[str, Any]], found: Any) -> None:
         }
 
 
-def _measure(row: dict[str, Any], sizes: list[Any], known: dict[tuple[Any, ...], Block], found: Any) -> None:
+def _measure(
+    row: dict[str, Any], sizes: list[Any], known: dict[tuple[Any, ...], Block], found: Any
+) -> None:
     """Measure the size with most bytes, which stands for the line.
 
     NumPy's memory may keep now what it gave back before: a line with more page faults than it needs
@@ -305,7 +325,9 @@ def _faults() -> int:
 APPLY_ROUNDS, APPLY_MOST, APPLY_SECONDS = 2, 5, 60.0  # at least, at most, and no more after so long
 
 
-def applied(arguments: list[str], folder: str, environment: dict[str, str], status: Any) -> dict[str, Any]:
+def applied(
+    arguments: list[str], folder: str, environment: dict[str, str], status: Any
+) -> dict[str, Any]:
     """Seconds outside of imports as the program is and with gridbuf's memory under it, and whether
     both behave the same.
 
@@ -317,15 +339,27 @@ def applied(arguments: list[str], folder: str, environment: dict[str, str], stat
     expected = (status if isinstance(status, int) else int(status is not None)) & 0xFF
     rounds: list[list[dict[str, Any]]] = []
     started = clock()
-    while len(rounds) < APPLY_ROUNDS or (len(rounds) < APPLY_MOST and clock() - started < APPLY_SECONDS):
+    while len(rounds) < APPLY_ROUNDS or (
+        len(rounds) < APPLY_MOST and clock() - started < APPLY_SECONDS
+    ):
         rounds.append([_run(names, arguments, folder, environment) for names in ("none", USUAL)])
         if not all("seconds" in each for each in rounds[-1]) or rounds[0][0]["status"] != expected:
             break
     before, after = rounds[0]
     if before["status"] != expected:
-        return {"why": f"--apply: run again, without input, it ends with {before['status']} instead of {expected}"}
+        return {
+            "why": (
+                f"--apply: run again, without input, it ends with {before['status']} instead of"
+                f" {expected}"
+            )
+        }
     if not all("seconds" in each for pair in rounds for each in pair):
-        return {"why": "--apply: run again, it ends without an end of Python's, so that nothing could be timed"}
+        return {
+            "why": (
+                "--apply: run again, it ends without an end of Python's, so that nothing could be"
+                " timed"
+            )
+        }
     return {
         "installed": USUAL,
         **spread([[max(each["seconds"], 1e-9) for each in pair] for pair in rounds]),
@@ -341,14 +375,33 @@ def applied(arguments: list[str], folder: str, environment: dict[str, str], stat
     }
 
 
-def _run(names: str, arguments: list[str], folder: str, environment: dict[str, str]) -> dict[str, Any]:
+def _run(
+    names: str, arguments: list[str], folder: str, environment: dict[str, str]
+) -> dict[str, Any]:
     """The program in a process of its own, with these parts installed."""
     flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    with tempfile.TemporaryDirectory() as own, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryDirectory() as own,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
         times = Path(own) / "times.json"
-        command = [sys.executable, *flags, "-m", "gridbuf.watch.stopwatch", str(times), names, *arguments]
+        command = [
+            sys.executable,
+            *flags,
+            "-m",
+            "gridbuf.watch.stopwatch",
+            str(times),
+            names,
+            *arguments,
+        ]
         status = subprocess.run(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
         ).returncode
         output.seek(0)
         measured = json.loads(times.read_text()) if times.exists() else {}

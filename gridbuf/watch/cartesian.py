@@ -20,7 +20,11 @@ from gridbuf.watch.stencils import Described, end_call, measured_beside, note_la
 PACKAGE = "gt4py.cartesian.stencil_object"
 GENERATED = "_GT_."  # begins the names of gt4py's generated modules, in a cache folder of any name
 # Modules whose `np` converts every field of every call; each version of gt4py has some of them.
-CONVERTING = ("gt4py.cartesian.utils.field", "gt4py.storage.cartesian.utils", "gt4py.cartesian.stencil_object")
+CONVERTING = (
+    "gt4py.cartesian.utils.field",
+    "gt4py.storage.cartesian.utils",
+    "gt4py.cartesian.stencil_object",
+)
 
 
 def install(book: Book, *, measure: bool = False) -> Undo:
@@ -32,7 +36,9 @@ def install(book: Book, *, measure: bool = False) -> Undo:
         from gt4py.cartesian import stencil_object
 
         plain = unwatched()
-        undo.extend(put(module, "np", plain) for module in map(_module, CONVERTING) if hasattr(module, "np"))
+        undo.extend(
+            put(module, "np", plain) for module in map(_module, CONVERTING) if hasattr(module, "np")
+        )
         StencilObject: Any = stencil_object.StencilObject
 
         def __init_subclass__(cls: Any, /, **keywords: Any) -> None:
@@ -61,19 +67,27 @@ def wrap(cls: Any, book: Book, *, measure: bool) -> Undo:
     """Watch `run` and `__call__` of one class, where it has its own; pass over its file, if gt4py
     has generated that.
     """
-    own = {name: vars(cls)[name] for name in ("run", "__call__") if inspect.isfunction(vars(cls).get(name))}
+    own = {
+        name: vars(cls)[name]
+        for name in ("run", "__call__")
+        if inspect.isfunction(vars(cls).get(name))
+    }
     watching = {"run": _watch_run, "__call__": _watch_call}
     for plain in own.values():
         if cls.__module__.startswith(GENERATED):
             pass_over_from_now_on(os.path.dirname(plain.__code__.co_filename))
-    return together([watching[name](cls, name, plain, book, measure) for name, plain in own.items()])
+    return together(
+        [watching[name](cls, name, plain, book, measure) for name, plain in own.items()]
+    )
 
 
 def _record(book: Book, stencil: Any) -> Stencil:
     record = book.stencils.get(stencil.__class__)
     if record is None:
         function = getattr(stencil, "definition_func", None)
-        record = Stencil("gt4py.cartesian", stencil.options["name"], stencil.backend, defined(function))
+        record = Stencil(
+            "gt4py.cartesian", stencil.options["name"], stencil.backend, defined(function)
+        )
         book.stencils[stencil.__class__] = record
     return record
 
@@ -83,7 +97,11 @@ def _watch_call(cls: Any, name: str, plain: Any, book: Book, measure: bool) -> U
     names = list(inspect.signature(plain).parameters)[1:]
 
     def before(stencil: Any, *args: Any, **kwargs: Any) -> Any:
-        return (_record(book, stencil), stencil, args, kwargs, _core.watch_enter()) if book.on else None
+        return (
+            (_record(book, stencil), stencil, args, kwargs, _core.watch_enter())
+            if book.on
+            else None
+        )
 
     def fields(stencil: Any, args: Any, kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
         given = (*zip(names, args, strict=False), *kwargs.items())
@@ -145,7 +163,9 @@ def _measured(stencil: Any, plain: Any, args: Any, kwargs: dict[str, Any]) -> di
         order, wanted = orders(array.shape, array.strides, dims, layout)
         if order != wanted or not array.flags.aligned:
             relaid[name] = layout
-    asked = {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs  # its times are the program's
+    asked = (
+        {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs
+    )  # its times are the program's
     return compare(arrays, relaid, lambda other: plain(stencil, *args, **{**asked, **other}))
 
 

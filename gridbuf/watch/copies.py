@@ -26,16 +26,22 @@ from gridbuf.watch.records import Book, Copy, clock
 
 LEAST = 1024  # bytes: a smaller copy takes no time to speak of
 OWN = "in gridbuf"  # follows the name of a function that gridbuf itself called
-Copied = Callable[[Any, Any, int], int]  # (argument, result, blocks taken before) -> bytes copied, 0 for none
+Copied = Callable[
+    [Any, Any, int], int
+]  # (argument, result, blocks taken before) -> bytes copied, 0 for none
 Reason = Callable[[Any, Any], str | None]
 
 
 def install(book: Book) -> Undo:
     """Watch all of them; the others from the import of their library on."""
-    return together([_install_numpy(book), _install_pickles(book), _install_jax(book), _install_torch(book)])
+    return together(
+        [_install_numpy(book), _install_pickles(book), _install_jax(book), _install_torch(book)]
+    )
 
 
-def note(book: Book, kind: str, why: str, nbytes: int, seconds: float | None, given: Any = None) -> Copy:
+def note(
+    book: Book, kind: str, why: str, nbytes: int, seconds: float | None, given: Any = None
+) -> Copy:
     """Put a copy down to the program's line, and apart where gridbuf's own code made it."""
     line, own = caller(2)
     key = f"{kind}, {OWN}" if own else kind, why, line
@@ -91,7 +97,9 @@ class _Function:
         self.book.own += clock() - start
 
 
-def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None) -> Undo:
+def exchange(
+    module: Any, name: str, book: Book, copied: Copied, reason: Reason = lambda given, made: None
+) -> Undo:
     """Watch a function of a module; the result puts it back.
 
     `reason` says why it copied, where the library knows more than `why_copied`.
@@ -99,7 +107,9 @@ def exchange(module: Any, name: str, book: Book, copied: Copied, reason: Reason 
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
-    dispatched = type(plain).__name__ == "_ArrayFunctionDispatcher"  # hands itself to `__array_function__`
+    dispatched = (
+        type(plain).__name__ == "_ArrayFunctionDispatcher"
+    )  # hands itself to `__array_function__`
     called = plain._implementation if dispatched else plain
     seen = _Function(called, f"{module.__name__}.{name}", book, copied, reason)
     ours: Any = _core.watch_stand_in(called, seen.before, seen.after)
@@ -114,7 +124,11 @@ def why_copied(given: Any, result: Any) -> str:
     strides has none.
     """
     dtype, strides, shape = (getattr(given, name, None) for name in ("dtype", "strides", "shape"))
-    made = getattr(result, "dtype", dtype), getattr(result, "strides", None), getattr(result, "shape", None)
+    made = (
+        getattr(result, "dtype", dtype),
+        getattr(result, "strides", None),
+        getattr(result, "shape", None),
+    )
     try:
         return _difference(dtype, strides, shape, *made)
     except TypeError:  # of something that is no array: these are no tuples
@@ -122,7 +136,9 @@ def why_copied(given: Any, result: Any) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _difference(dtype: Any, strides: Any, shape: Any, made_dtype: Any, made_strides: Any, made_shape: Any) -> str:
+def _difference(
+    dtype: Any, strides: Any, shape: Any, made_dtype: Any, made_strides: Any, made_shape: Any
+) -> str:
     made = str(made_dtype).removeprefix("torch.")
     if dtype is not None and str(dtype).removeprefix("torch.") != made:
         return f"{dtype} to {made}"
@@ -179,14 +195,19 @@ def numpy_copied(given: Any, result: Any, before: int) -> int:
     if not isinstance(result, np.ndarray) or not result.nbytes:
         return 0
     if isinstance(given, np.ndarray):
-        return 0 if result.base is not None and np.may_share_memory(given, result) else result.nbytes
+        return (
+            0 if result.base is not None and np.may_share_memory(given, result) else result.nbytes
+        )
     block = _core.watch_block(result.__array_interface__["data"][0])
     return result.nbytes if block is not None and block[3] > before and _has_memory(given) else 0
 
 
 def _has_memory(given: Any) -> bool:
     """Whether there was something to share: a range or a queue of numbers has nothing."""
-    if any(hasattr(type(given), name) for name in ("__array_interface__", "__array_struct__", "__array__", "__dlpack__")):
+    if any(
+        hasattr(type(given), name)
+        for name in ("__array_interface__", "__array_struct__", "__array__", "__dlpack__")
+    ):
         return True
     try:
         memoryview(given).release()
@@ -203,8 +224,15 @@ def _install_jax(book: Book) -> Undo:
         import jax
         import jax.numpy as jnp
 
-        each = (jnp, "asarray", why_jax), (jnp, "from_dlpack", why_jax), (jnp, "array", asked_for), (jax, "device_put", why_jax)
-        undo.extend(exchange(module, name, book, library_copied, reason) for module, name, reason in each)
+        each = (
+            (jnp, "asarray", why_jax),
+            (jnp, "from_dlpack", why_jax),
+            (jnp, "array", asked_for),
+            (jax, "device_put", why_jax),
+        )
+        undo.extend(
+            exchange(module, name, book, library_copied, reason) for module, name, reason in each
+        )
         book.not_seen["arrays that are arguments of JAX's compiled functions"] = None
 
     return from_import_on(book, "jax", begin)
@@ -240,10 +268,16 @@ def _address(result: Any) -> int | None:
 def why_jax(given: Any, result: Any) -> str:
     """The reason why JAX, whose arrays are C-ordered, did not share."""
     strides = packed(result.shape, result.dtype.itemsize)
-    why = why_copied(given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=strides))
+    why = why_copied(
+        given, SimpleNamespace(dtype=result.dtype, shape=result.shape, strides=strides)
+    )
     at = address(given)
     misaligned = why == "same layout" and at is not None and at % XLA_ALIGNMENT
-    return f"aligned to {boundary(at)} of {XLA_ALIGNMENT} bytes" if at is not None and misaligned else why
+    return (
+        f"aligned to {boundary(at)} of {XLA_ALIGNMENT} bytes"
+        if at is not None and misaligned
+        else why
+    )
 
 
 def asked_for(given: Any, result: Any) -> str:

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ONE = ("send", "bsend", "ssend", "rsend", "recv", "bcast", "sendrecv_replace")  # these have one buffer
+ONE = (
+    "send",
+    "bsend",
+    "ssend",
+    "rsend",
+    "recv",
+    "bcast",
+    "sendrecv_replace",
+)  # these have one buffer
 
 
 class Piece(NamedTuple):
@@ -39,7 +47,9 @@ NOTHING = Buffer(0)
 
 
 def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Buffer]:
-    """Those of a call of a communicator or a window; of objects, which are pickled, there are none."""
+    """Those of a call of a communicator or a window; of objects, which are pickled, there are
+    none.
+    """
     if name[0].islower() or "arrier" in name:
         return []
     verb = name.removesuffix("_init")
@@ -56,11 +66,17 @@ def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 @lru_cache(maxsize=256)
 def _arguments(verb: str) -> tuple[tuple[int, str, bool], ...]:
-    """Place and name of each argument that names memory, and whether something is received there."""
+    """Place and name of each argument that names memory, and whether something is received
+    there.
+    """
     lower = "recv" if verb == "Recv" else verb.lstrip("IR").lower()
     if lower in ("put", "get", "accumulate", "get_accumulate"):
         gets = lower == "get"
-        more = ((1, "result", True), (3, "target", False)) if lower == "get_accumulate" else ((2, "target", not gets),)
+        more = (
+            ((1, "result", True), (3, "target", False))
+            if lower == "get_accumulate"
+            else ((2, "target", not gets),)
+        )
         return ((0, "origin", gets), *more)
     if lower in ONE:
         return ((0, "buf", lower == "recv"),)
@@ -100,7 +116,10 @@ def _memory(obj: Any) -> Buffer:
     try:
         nbytes = memoryview(obj).nbytes
         return Buffer(nbytes, ("bytes",)) if nbytes else NOTHING
-    except (TypeError, ValueError):  # None, MPI.IN_PLACE, memory of a GPU that does not say how much
+    except (
+        TypeError,
+        ValueError,
+    ):  # None, MPI.IN_PLACE, memory of a GPU that does not say how much
         return NOTHING
 
 
@@ -120,12 +139,18 @@ def _split(mpi: Any, parts: Any, many: bool) -> tuple[Any, Any]:
     """
     kinds, types, numbers = (mpi.Datatype, str), None, []
     for part in parts:
-        if isinstance(part, kinds) or (isinstance(part, (list, tuple)) and part and isinstance(part[0], kinds)):
+        if isinstance(part, kinds) or (
+            isinstance(part, (list, tuple)) and part and isinstance(part[0], kinds)
+        ):
             types = part
         else:
             numbers.append(part)
     counts = numbers[0] if numbers else None
-    if isinstance(counts, (list, tuple)) and counts and (not many or _paired(counts, len(parts) < 3)):
+    if (
+        isinstance(counts, (list, tuple))
+        and counts
+        and (not many or _paired(counts, len(parts) < 3))
+    ):
         counts = counts[0]
     return types, counts
 
@@ -143,18 +168,32 @@ def _described(mpi: Any, datatype: Any) -> tuple[int, int, int, int, str, bool]:
     its name, and whether it is derived.
     """
     if isinstance(datatype, str):
-        size = np.dtype(datatype).itemsize if datatype in "bhilqBHILQfdFD?" or datatype[1:].isdigit() else 1
+        size = (
+            np.dtype(datatype).itemsize
+            if datatype in "bhilqBHILQfdFD?" or datatype[1:].isdigit()
+            else 1
+        )
         return size, size, 0, size, datatype, False
     size, extent = datatype.Get_size(), datatype.Get_extent()[1]
     if datatype.is_predefined:
         return size, extent, 0, size, datatype.Get_name().removeprefix("MPI_"), False
-    return size, extent, *datatype.Get_true_extent(), _combiners(mpi).get(datatype.combiner, "derived"), True
+    return (
+        size,
+        extent,
+        *datatype.Get_true_extent(),
+        _combiners(mpi).get(datatype.combiner, "derived"),
+        True,
+    )
 
 
 @lru_cache(maxsize=1)
 def _combiners(mpi: Any) -> dict[int, str]:
     """MPI's names of the ways in which datatypes are derived."""
-    return {getattr(mpi, name): name.removeprefix("COMBINER_").lower() for name in dir(mpi) if name.startswith("COMBINER_")}
+    return {
+        getattr(mpi, name): name.removeprefix("COMBINER_").lower()
+        for name in dir(mpi)
+        if name.startswith("COMBINER_")
+    }
 
 
 # ---- the elements of derived datatypes as loops, which an array with strides can say ----
@@ -175,7 +214,9 @@ def arrays(mpi: Any, datatype: Any, count: int, memory: Any, lowest: int) -> lis
     `lowest`; a ValueError where that does not go.
     """
     made = []
-    for start, loops, itemsize in _repeated(_blocks(mpi, datatype), count, datatype.Get_extent()[1]):
+    for start, loops, itemsize in _repeated(
+        _blocks(mpi, datatype), count, datatype.Get_extent()[1]
+    ):
         code = {1: "u1", 2: "u2", 4: "u4", 8: "u8"}.get(itemsize)
         if code is None:
             loops, code = (*loops, (itemsize, 1)), "u1"
@@ -190,7 +231,9 @@ def _blocks(mpi: Any, datatype: Any) -> list[Block]:
     base, kind, decoded = datatype.decode()
     inner = decoded.get("datatypes", [base])
     try:
-        found = _derived(mpi, kind, decoded, [(_blocks(mpi, each), each.Get_extent()[1]) for each in inner])
+        found = _derived(
+            mpi, kind, decoded, [(_blocks(mpi, each), each.Get_extent()[1]) for each in inner]
+        )
     finally:
         for each in inner:  # the datatype's own stay: these are references
             if not each.is_predefined:
@@ -200,7 +243,9 @@ def _blocks(mpi: Any, datatype: Any) -> list[Block]:
     return found
 
 
-def _derived(mpi: Any, kind: str, decoded: dict[str, Any], inner: list[tuple[list[Block], int]]) -> list[Block]:
+def _derived(
+    mpi: Any, kind: str, decoded: dict[str, Any], inner: list[tuple[list[Block], int]]
+) -> list[Block]:
     base, extent = inner[0]
     unit = 1 if kind[0] == "H" or kind == "STRUCT" else extent  # of strides and displacements
     if kind in ("DUP", "RESIZED"):
@@ -208,7 +253,11 @@ def _derived(mpi: Any, kind: str, decoded: dict[str, Any], inner: list[tuple[lis
     if kind == "CONTIGUOUS":
         return _repeated(base, decoded["count"], extent)
     if kind in ("VECTOR", "HVECTOR"):
-        return _repeated(_repeated(base, decoded["blocklength"], extent), decoded["count"], decoded["stride"] * unit)
+        return _repeated(
+            _repeated(base, decoded["blocklength"], extent),
+            decoded["count"],
+            decoded["stride"] * unit,
+        )
     if kind == "SUBARRAY":
         return _subarray(base, extent, decoded, fortran=decoded["order"] == mpi.ORDER_FORTRAN)
     if "displacements" not in decoded:
@@ -216,7 +265,11 @@ def _derived(mpi: Any, kind: str, decoded: dict[str, Any], inner: list[tuple[lis
     starts = [d * unit for d in decoded["displacements"]]
     lengths = decoded.get("blocklengths", [decoded.get("blocklength")] * len(starts))
     step = starts[1] - starts[0] if len(starts) > 1 else 0
-    if len(inner) == 1 and len(set(lengths)) == 1 and starts == [starts[0] + i * step for i in range(len(starts))]:
+    if (
+        len(inner) == 1
+        and len(set(lengths)) == 1
+        and starts == [starts[0] + i * step for i in range(len(starts))]
+    ):
         return _moved(_repeated(_repeated(base, lengths[0], extent), len(starts), step), starts[0])
     whole = inner if len(inner) == len(starts) else inner * len(starts)
     return [
@@ -233,7 +286,11 @@ def _repeated(found: Sequence[Block], n: int, stride: int) -> list[Block]:
     for start, loops, itemsize in found:
         if n != 1:
             length, step = loops[0] if loops else (1, itemsize)
-            loops = ((n * length, step), *loops[1:]) if stride == length * step else ((n, stride), *loops)
+            loops = (
+                ((n * length, step), *loops[1:])
+                if stride == length * step
+                else ((n, stride), *loops)
+            )
         made.append(Block(start, loops, itemsize))
     return made
 
@@ -242,8 +299,12 @@ def _moved(found: list[Block], by: int) -> list[Block]:
     return [block._replace(start=block.start + by) for block in found]
 
 
-def _subarray(base: list[Block], extent: int, decoded: dict[str, Any], *, fortran: bool) -> list[Block]:
-    sizes, parts, starts = ([*decoded[name]][:: 1 if fortran else -1] for name in ("sizes", "subsizes", "starts"))
+def _subarray(
+    base: list[Block], extent: int, decoded: dict[str, Any], *, fortran: bool
+) -> list[Block]:
+    sizes, parts, starts = (
+        [*decoded[name]][:: 1 if fortran else -1] for name in ("sizes", "subsizes", "starts")
+    )
     stride, start = extent, 0
     for n, part, first in zip(sizes, parts, starts, strict=True):  # from the innermost on
         base = _repeated(base, part, stride)

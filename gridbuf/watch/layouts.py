@@ -45,7 +45,10 @@ def wanted_alignment(backend: str, itemsize: int) -> int:
 
 @lru_cache(maxsize=1024)
 def orders(
-    shape: tuple[int, ...], strides: tuple[int, ...], dims: tuple[str, ...], layout: tuple[int, ...] | None
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dims: tuple[str, ...],
+    layout: tuple[int, ...] | None,
 ) -> tuple[str, str]:
     """The names from the largest stride to the smallest: as it is, and as it is wanted; for an
     unknown backend, both as it is.
@@ -75,7 +78,11 @@ def padding(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> 
 
 
 def facts(
-    array: Any, dims: tuple[str, ...], layout: tuple[int, ...] | None, alignment: int, origin: Sequence[int] | None = None
+    array: Any,
+    dims: tuple[str, ...],
+    layout: tuple[int, ...] | None,
+    alignment: int,
+    origin: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Of one array: shape, dtype, orders, alignment of the domain's first element, padding."""
     shape, strides, dtype = tuple(array.shape), tuple(array.strides), array.dtype

@@ -28,23 +28,43 @@ LIBRARIES = (
     "ndsl",
     "cupy",
 )
-_STANDARD = ("copy.py", "pickle.py", "threading.py", "contextlib.py", "functools.py", "runpy.py", "concurrent", "multiprocessing")
+_STANDARD = (
+    "copy.py",
+    "pickle.py",
+    "threading.py",
+    "contextlib.py",
+    "functools.py",
+    "runpy.py",
+    "concurrent",
+    "multiprocessing",
+)
 _WATCH = str(Path(__file__).parent) + os.sep
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 _parts: list[str] = []
-_known: dict[str, tuple[bool, bool]] = {}  # of a file: whether it is passed over, and whether it is gridbuf's
+_known: dict[
+    str, tuple[bool, bool]
+] = {}  # of a file: whether it is passed over, and whether it is gridbuf's
 
 
 def passed_over() -> tuple[str, ...]:
-    """Parts of the names of files that are passed over: folders, generated code, and Python's own."""
+    """Parts of the names of files that are passed over: folders, generated code, and Python's
+    own.
+    """
     if not _parts:
-        ours = [path for path in Path(_PACKAGE).iterdir() if path.name not in ("demo", "consumers", "__pycache__")]
+        ours = [
+            path
+            for path in Path(_PACKAGE).iterdir()
+            if path.name not in ("demo", "consumers", "__pycache__")
+        ]
         _parts.extend(map(str, ours))
         _parts.extend(f"{folder}{os.sep}" for name in LIBRARIES for folder in _folders(name))
         _parts.extend(str(Path(os.__file__).parent / name) for name in _STANDARD)
         # gt4py's generated code; NDSL's cache has the rank behind the name.
-        _parts.extend(f"{os.sep}{name}" for name in {".gt_cache", os.environ.get("GT_CACHE_DIR_NAME", ".gt_cache")})
+        _parts.extend(
+            f"{os.sep}{name}"
+            for name in {".gt_cache", os.environ.get("GT_CACHE_DIR_NAME", ".gt_cache")}
+        )
         _parts.extend(("<frozen ", "<__array_function__"))
     return tuple(_parts)
 
@@ -77,7 +97,10 @@ def _of(file: str) -> tuple[bool, bool]:
     found = _known.get(file)
     if found is None:
         skipped = any(part in file for part in passed_over())
-        found = _known[file] = skipped, skipped and file.startswith(_PACKAGE) and not file.startswith(_WATCH)
+        found = _known[file] = (
+            skipped,
+            skipped and file.startswith(_PACKAGE) and not file.startswith(_WATCH),
+        )
     return found
 
 

@@ -11,7 +11,9 @@ from gridbuf.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command. The collectors are loaded when a program is watched."""
-    parser.description = "Run a Python program as `python program.py` would, and report what it did with its memory."
+    parser.description = (
+        "Run a Python program as `python program.py` would, and report what it did with its memory."
+    )
     parser.epilog = "example: python -m gridbuf watch --measure model.py --steps 10"
     parser.add_argument(
         "--measure",
@@ -38,7 +40,14 @@ def run(arguments: argparse.Namespace) -> Any:
     words = running.words_of(arguments)
     program = [*{"module": ["-m"], "code": ["-c"]}.get(arguments.way, []), *words]
     book = Book()
-    output = Output(book, program, json=arguments.json, html=arguments.html, live=arguments.live, apply=arguments.apply)
+    output = Output(
+        book,
+        program,
+        json=arguments.json,
+        html=arguments.html,
+        live=arguments.live,
+        apply=arguments.apply,
+    )
     at_exit = AtExit(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
@@ -54,7 +63,9 @@ def run(arguments: argparse.Namespace) -> Any:
 
 
 def install(book: Any, *, measure: bool = False) -> Any:
-    """Put every collector in place; each waits for its library. Calling the result takes all away."""
+    """Put every collector in place; each waits for its library. Calling the result takes all
+    away.
+    """
     from gridbuf.watch import allocations, cartesian, copies, messages, programs
     from gridbuf.watch.patches import together
 

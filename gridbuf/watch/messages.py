@@ -29,33 +29,45 @@ BLOCKING, STARTING, WAITING = "start and wait", "start", "wait"
 
 _SENDS = ("Send", "Bsend", "Ssend", "Rsend")
 _COLLECTIVE = (
-    "Bcast", "Reduce", "Allreduce", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
-    "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block", "Barrier", "Neighbor_allgather", "Neighbor_allgatherv",
+    "Bcast", "Reduce", "Allreduce", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather",
+    "Allgatherv", "Alltoall",
+    "Alltoallv", "Alltoallw", "Reduce_scatter", "Reduce_scatter_block", "Barrier",
+    "Neighbor_allgather", "Neighbor_allgatherv",
     "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw",
 )  # fmt: skip
 # Of objects, which are pickled: their bytes are those of the pickles.
 _OBJECTS = (
-    "send", "bsend", "ssend", "recv", "sendrecv", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce",
+    "send", "bsend", "ssend", "recv", "sendrecv", "bcast", "gather", "scatter", "allgather",
+    "alltoall", "reduce", "allreduce",
 )  # fmt: skip
 _STARTS = (
-    "isend", "ibsend", "issend", "irecv", "Start", "Startall", "Put", "Get", "Accumulate", "Get_accumulate", "Rput", "Rget",
+    "isend", "ibsend", "issend", "irecv", "Start", "Startall", "Put", "Get", "Accumulate",
+    "Get_accumulate", "Rput", "Rget",
     "Raccumulate", "Rget_accumulate",
 )  # fmt: skip
 _WAITS = (
-    "Wait", "wait", "Test", "test", "Waitall", "waitall", "Waitany", "waitany", "Waitsome", "waitsome", "Testall", "testall",
-    "Fence", "Complete", "Lock", "Lock_all", "Unlock", "Unlock_all", "Flush", "Flush_all", "Flush_local", "Flush_local_all",
+    "Wait", "wait", "Test", "test", "Waitall", "waitall", "Waitany", "waitany", "Waitsome",
+    "waitsome", "Testall", "testall",
+    "Fence", "Complete", "Lock", "Lock_all", "Unlock", "Unlock_all", "Flush", "Flush_all",
+    "Flush_local", "Flush_local_all",
 )  # fmt: skip
 _KEPT = (*_SENDS, "Recv", *_COLLECTIVE)
 _ONCE = (*_KEPT, "Sendrecv", "Sendrecv_replace")
 CALLS = {
     **dict.fromkeys((*_ONCE, *_OBJECTS), BLOCKING),
     **dict.fromkeys(
-        (*(f"I{name[0].lower()}{name[1:]}" for name in _ONCE), *(f"{name}_init" for name in _KEPT), *_STARTS), STARTING
+        (
+            *(f"I{name[0].lower()}{name[1:]}" for name in _ONCE),
+            *(f"{name}_init" for name in _KEPT),
+            *_STARTS,
+        ),
+        STARTING,
     ),
     **dict.fromkeys(_WAITS, WAITING),
 }
 MADE = (
-    "Clone", "Create", "Create_group", "Create_cart", "Create_graph", "Create_dist_graph", "Create_dist_graph_adjacent",
+    "Clone", "Create", "Create_group", "Create_cart", "Create_graph", "Create_dist_graph",
+    "Create_dist_graph_adjacent",
     "Split", "Split_type", "Sub", "Merge", "Create_intercomm", "Dup", "Dup_with_info",
 )  # fmt: skip
 
@@ -68,7 +80,10 @@ def install(book: Book) -> Undo:
 
         undo.extend(_Watched(MPI, book).put())
         note_rank(book)
-        book.not_seen["messages of other libraries than mpi4py, and of communicators that were made of handles"] = None
+        book.not_seen[
+            "messages of other libraries than mpi4py, and of communicators that were made of"
+            " handles"
+        ] = None
 
     return from_import_on(book, PACKAGE, begin)
 
@@ -86,7 +101,9 @@ class _StandsFor(type):
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, vars(cls).get("_watched", ())) or super().__instancecheck__(instance)
+        return isinstance(instance, vars(cls).get("_watched", ())) or super().__instancecheck__(
+            instance
+        )
 
     def __subclasscheck__(cls, other: Any) -> bool:
         return issubclass(other, vars(cls).get("_watched", ())) or super().__subclasscheck__(other)
@@ -99,7 +116,9 @@ class _Watched:
         self.mpi, self.book = mpi, book
         self.ours = {name: self._class(getattr(mpi, name), _StandsFor) for name in OTHERS}
         self.classes = {getattr(mpi, name): ours for name, ours in self.ours.items()}
-        self.classes |= {getattr(mpi, name): self._class(getattr(mpi, name), type) for name in COMMUNICATORS}
+        self.classes |= {
+            getattr(mpi, name): self._class(getattr(mpi, name), type) for name in COMMUNICATORS
+        }
 
     def put(self) -> list[Undo]:
         """Exchange the names that programs take from mpi4py.MPI."""
@@ -107,23 +126,37 @@ class _Watched:
         return [put(self.mpi, name, value) for name, value in (ours | self.ours).items()]
 
     def of(self, made: Any) -> Any:
-        """The communicator or request with the same handle that is watched; anything else as it is."""
+        """The communicator or request with the same handle that is watched; anything else as
+        it is.
+        """
         cls = self.classes.get(type(made))
         return made if cls is None or not made else cls(made)
 
     def _class(self, base: Any, meta: type) -> Any:
-        methods: dict[str, Any] = {"__module__": base.__module__, "__qualname__": base.__qualname__, "_watched": base}
+        methods: dict[str, Any] = {
+            "__module__": base.__module__,
+            "__qualname__": base.__qualname__,
+            "_watched": base,
+        }
         read = self._of_requests if issubclass(base, self.mpi.Request) else self._of_call
         methods |= {name: self._method(base, name, read) for name in CALLS if hasattr(base, name)}
         methods |= {
-            name: self._maker(getattr(base, name)) for name in MADE if issubclass(base, self.mpi.Comm) and hasattr(base, name)
+            name: self._maker(getattr(base, name))
+            for name in MADE
+            if issubclass(base, self.mpi.Comm) and hasattr(base, name)
         }
         return meta(base.__name__, (base,), methods)
 
     def _method(self, base: Any, name: str, read: Any) -> Any:
         plain = getattr(base, name)
-        of_class = getattr(plain, "__self__", None) is base  # Waitall, Startall: they ask nothing of the class
-        return classmethod(self._timed(_without_first(plain), name, read)) if of_class else self._timed(plain, name, read)
+        of_class = (
+            getattr(plain, "__self__", None) is base
+        )  # Waitall, Startall: they ask nothing of the class
+        return (
+            classmethod(self._timed(_without_first(plain), name, read))
+            if of_class
+            else self._timed(plain, name, read)
+        )
 
     def _maker(self, plain: Any) -> Any:
         @functools.wraps(plain)
@@ -152,16 +185,29 @@ class _Watched:
                 book.own += clock() - end
                 note_packing(book, self.mpi, message, named, times=moved)
             except Exception as error:
-                book.not_seen[f"{name} of mpi4py where its buffers were not understood: {type(error).__name__}"] = None
+                book.not_seen[
+                    f"{name} of mpi4py where its buffers were not understood:"
+                    f" {type(error).__name__}"
+                ] = None
             return result
 
         return method
 
-    def _of_call(self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Buffer]:
+    def _of_call(
+        self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Buffer]:
         return buffers(self.mpi, name, args, kwargs)
 
-    def _of_requests(self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Buffer]:
-        started = (owner,) if name == "Start" else (*args, *kwargs.values())[0] if name == "Startall" else ()
+    def _of_requests(
+        self, name: str, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[Buffer]:
+        started = (
+            (owner,)
+            if name == "Start"
+            else (*args, *kwargs.values())[0]
+            if name == "Startall"
+            else ()
+        )
         return [buffer for request in started for buffer in getattr(request, BUFFERS, ())]
 
 
@@ -173,7 +219,9 @@ def _without_first(plain: Any) -> Any:
     return method
 
 
-def note(book: Book, name: str, what: str, seconds: float, named: list[Buffer], *, moved: bool = True) -> Message:
+def note(
+    book: Book, name: str, what: str, seconds: float, named: list[Buffer], *, moved: bool = True
+) -> Message:
     """Put a call down to its line; memory that is only described moves later."""
     key = name, what, here(3)
     found = book.messages.get(key)
@@ -246,16 +294,29 @@ def measure_packing(mpi: Any, piece: Piece) -> dict[str, Any]:
         return {"why": f"copies would need {length + 2 * nbytes:,} bytes"}
     memory, kept, sent = np.empty(length, "u1"), np.zeros(nbytes, "u1"), np.zeros(nbytes, "u1")
     first = memory.__array_interface__["data"][0] - piece.lowest
-    whole, comm, datatype = mpi.buffer.fromaddress(first, piece.n * piece.extent), mpi.COMM_SELF, piece.datatype
-    calls = [lambda: datatype.Unpack(sent, 0, whole, comm), lambda: datatype.Pack(whole, sent, 0, comm)]
+    whole = mpi.buffer.fromaddress(first, piece.n * piece.extent)
+    comm = mpi.COMM_SELF
+    datatype = piece.datatype
+    calls = [
+        lambda: datatype.Unpack(sent, 0, whole, comm),
+        lambda: datatype.Pack(whole, sent, 0, comm),
+    ]
     why = ""
     try:
         pairs = _pairs(arrays(mpi, datatype, piece.n, memory, piece.lowest), kept)
-        calls += [lambda: _receive(mpi, sent, kept, comm, pairs), lambda: _send(mpi, sent, kept, comm, pairs)]
+        calls += [
+            lambda: _receive(mpi, sent, kept, comm, pairs),
+            lambda: _send(mpi, sent, kept, comm, pairs),
+        ]
     except ValueError as error:
         why = str(error)
     unpack, pack, *ours = [seconds / piece.n for seconds in least(turns(calls, ROUNDS, SECONDS))]
-    return {"pack": pack, "unpack": unpack, "why": why, **dict(zip(("receive", "send"), ours, strict=False))}
+    return {
+        "pack": pack,
+        "unpack": unpack,
+        "why": why,
+        **dict(zip(("receive", "send"), ours, strict=False)),
+    }
 
 
 def _pairs(views: list[Any], kept: Any) -> list[tuple[Any, Any]]:

@@ -68,7 +68,9 @@ def _write(stream: Any, words: str) -> None:
     except OSError:  # memory
         stream.write(words)
         return
-    with open(number, "w", encoding=stream.encoding, errors="backslashreplace", closefd=False) as file:
+    with open(
+        number, "w", encoding=stream.encoding, errors="backslashreplace", closefd=False
+    ) as file:
         file.write(words)
 
 
@@ -133,7 +135,9 @@ EVERY = 2.0  # seconds
 
 
 class Live:
-    """A thread that shows `found()` until it is stopped; it is a daemon, and ends with the process."""
+    """A thread that shows `found()` until it is stopped; it is a daemon, and ends with the
+    process.
+    """
 
     def __init__(self, book: Book, found: Callable[[], dict[str, Any]], errors: Errors) -> None:
         self.book, self.found, self.errors = book, found, errors
@@ -165,7 +169,12 @@ class Live:
             return None
         streams = sys.stdout, sys.stderr
         console = Console(file=self.errors.stream)
-        live = RichLive(console=console, auto_refresh=False, transient=True, redirect_stdout=is_terminal(sys.stdout))
+        live = RichLive(
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=is_terminal(sys.stdout),
+        )
         live.start()
         self._proxies = sys.stdout, sys.stderr
         os.register_at_fork(after_in_child=lambda: self._without_us(streams))
@@ -200,9 +209,14 @@ class Live:
         blocks = sum(a["count"] for a in found["allocations"])
         copied = sum(c["count"] for c in found["copies"])
         slowest = max(found["stencils"], key=lambda s: s["seconds"], default=None)
-        most = "" if slowest is None else f"; most time in {slowest['name']}: {seconds(slowest['seconds'])}"
+        most = (
+            ""
+            if slowest is None
+            else f"; most time in {slowest['name']}: {seconds(slowest['seconds'])}"
+        )
         self.errors.say(
-            f"gridbuf watch: {found['seconds']:.0f} s: {calls:,} stencil calls, {blocks:,} blocks, {copied:,} hidden copies{most}\n"
+            f"gridbuf watch: {found['seconds']:.0f} s: {calls:,} stencil calls, {blocks:,} blocks,"
+            f" {copied:,} hidden copies{most}\n"
         )
 
 
@@ -229,7 +243,9 @@ class Output:
         self.html = None if html is None else _writable("--html", html)
         self.folder, self.environment = os.getcwd(), dict(os.environ)
         self.status: Any = None  # the program's, as `sys.exit` takes it
-        self.live = Live(book, lambda: report(book, program, final=False), self.errors) if live else None
+        self.live = (
+            Live(book, lambda: report(book, program, final=False), self.errors) if live else None
+        )
 
     def write(self, *, whole: bool = True) -> None:
         """Everything, once; with whole=False nothing that takes time, because a signal ends the
@@ -242,8 +258,12 @@ class Output:
         except Exception:
             self._failed("the report")
             return
-        self._each("the table", lambda: self.errors.say(f"\n{text(found, color=self.errors.is_colored())}"))
-        self._each("--json", lambda: self._write(self.json, lambda: json_module.dumps(found, indent=1)))
+        self._each(
+            "the table", lambda: self.errors.say(f"\n{text(found, color=self.errors.is_colored())}")
+        )
+        self._each(
+            "--json", lambda: self._write(self.json, lambda: json_module.dumps(found, indent=1))
+        )
         self._each("--html", lambda: self._write(self.html, lambda: page(found)))
 
     def _each(self, what: str, write: Callable[[], Any]) -> None:
@@ -272,10 +292,15 @@ class Output:
         rank, environment = self.book.rank, self.environment
         if rank is not None and rank[1] > 1:
             return {
-                "why": f"--apply is for one process, and these are {rank[1]}: mpirun with `python -m gridbuf run`, and without, tells"
+                "why": (
+                    f"--apply is for one process, and these are {rank[1]}: mpirun with `python -m"
+                    " gridbuf run`, and without, tells"
+                )
             }
         if rank is not None:  # a child would join mpirun's job
-            environment = {name: value for name, value in environment.items() if not name.startswith(OF_A_JOB)}
+            environment = {
+                name: value for name, value in environment.items() if not name.startswith(OF_A_JOB)
+            }
         return benchmark.applied(self.program, self.folder, environment, self.status)
 
     def _write(self, path: Path | None, made: Callable[[], str]) -> None:

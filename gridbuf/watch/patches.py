@@ -25,7 +25,9 @@ def from_import_on(book: Book, package: str, begin: Callable[[list[Undo]], None]
         try:
             begin(undo)
         except Exception as error:
-            book.not_seen[f"calls of {package} ({_version(package)}): {type(error).__name__}: {error}"] = None
+            book.not_seen[
+                f"calls of {package} ({_version(package)}): {type(error).__name__}: {error}"
+            ] = None
 
     when_imported(package, call)
     undo.insert(0, lambda: forget(package, call))

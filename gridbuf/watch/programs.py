@@ -30,7 +30,9 @@ GUFUNCS = (
 def install(book: Book, *, measure: bool = False) -> Undo:
     """Watch each from its import on."""
     gufuncs = [_install_gufunc(book, measure, *names) for names in GUFUNCS]
-    return together([_install_next(book, measure=measure), _install_dace(book, measure=measure), *gufuncs])
+    return together(
+        [_install_next(book, measure=measure), _install_dace(book, measure=measure), *gufuncs]
+    )
 
 
 # ---- gt4py.next ----
@@ -44,12 +46,25 @@ def _install_next(book: Book, *, measure: bool = False) -> Undo:
 
         tops = [
             getattr(decorator, name, None)
-            for name in ("Program", "ProgramWithBoundArgs", "FieldOperator", "FieldOperatorFromFoast")
+            for name in (
+                "Program",
+                "ProgramWithBoundArgs",
+                "FieldOperator",
+                "FieldOperatorFromFoast",
+            )
         ]
-        classes = {base for top in tops if top is not None for base in top.__mro__ if "__call__" in vars(base)}
+        classes = {
+            base
+            for top in tops
+            if top is not None
+            for base in top.__mro__
+            if "__call__" in vars(base)
+        }
         kind = _Next()
         undo.extend(
-            watch_method(cls, book, kind, measure=measure) for cls in classes if cls.__module__.startswith("gt4py.next.ffront")
+            watch_method(cls, book, kind, measure=measure)
+            for cls in classes
+            if cls.__module__.startswith("gt4py.next.ffront")
         )
 
     return from_import_on(book, NEXT, begin)
@@ -64,13 +79,26 @@ class _Next(Kind):
         backend = "embedded" if called.backend is None else called.backend.name
         return "gt4py.next", getattr(function, "__name__", type(called).__name__), backend, function
 
-    def fields(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    def fields(
+        self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
         names = _names(_function(called))
         named = [(names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)]
-        given = [each for name, value in (*named, *kwargs.items()) if name != "offset_provider" for each in _flat(name, value)]
-        return [(name, value) for name, value in given if hasattr(value, "domain") and hasattr(value, "ndarray")]
+        given = [
+            each
+            for name, value in (*named, *kwargs.items())
+            if name != "offset_provider"
+            for each in _flat(name, value)
+        ]
+        return [
+            (name, value)
+            for name, value in given
+            if hasattr(value, "domain") and hasattr(value, "ndarray")
+        ]
 
-    def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    def arrays(
+        self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
         return [(name, field.ndarray) for name, field in self.fields(called, args, kwargs)]
 
     def operands(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
@@ -80,8 +108,12 @@ class _Next(Kind):
             dims = field.domain.dims
             mapper = getattr(allocator, "layout_mapper", None)
             layout = None if mapper is None else tuple(mapper(dims))
-            alignment = max(getattr(allocator, "byte_alignment", 1) or 1, field.ndarray.dtype.itemsize)
-            made.append(Operand(name, field.ndarray, tuple(dim.value for dim in dims), layout, alignment))
+            alignment = max(
+                getattr(allocator, "byte_alignment", 1) or 1, field.ndarray.dtype.itemsize
+            )
+            made.append(
+                Operand(name, field.ndarray, tuple(dim.value for dim in dims), layout, alignment)
+            )
         return made
 
     def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
@@ -94,8 +126,12 @@ class _Next(Kind):
                 return type(value)(other(f"{name}[{i}]", part) for i, part in enumerate(value))
             return common._field(arrays[name], domain=value.domain) if name in arrays else value
 
-        replaced = [other(names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)]
-        return plain(called, *replaced, **{name: other(name, value) for name, value in kwargs.items()})
+        replaced = [
+            other(names[i] if i < len(names) else str(i), value) for i, value in enumerate(args)
+        ]
+        return plain(
+            called, *replaced, **{name: other(name, value) for name, value in kwargs.items()}
+        )
 
 
 def _function(called: Any) -> Any:
@@ -123,7 +159,11 @@ def _allocator(backend: Any) -> Any:
     from gt4py.next import custom_layout_allocators
 
     found = getattr(backend, "allocator", None)
-    return found if found is not None else custom_layout_allocators.device_allocators[definitions.DeviceType.CPU]
+    return (
+        found
+        if found is not None
+        else custom_layout_allocators.device_allocators[definitions.DeviceType.CPU]
+    )
 
 
 # ---- DaCe ----
@@ -144,7 +184,9 @@ class _Dace(Kind):
     def named(self, called: Any) -> tuple[str, str, str, Any]:
         return "dace", called.sdfg.name, "dace", None
 
-    def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    def arrays(
+        self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
         return with_strides(_by_name(called, args, kwargs).items())
 
     def operands(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
@@ -161,14 +203,20 @@ class _Dace(Kind):
     def not_again(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         sdfg = called.sdfg
         arrays = dict(self.arrays(called, args, kwargs))
-        if any((strides := _numbers(sdfg, name)) and strides != _in_elements(array) for name, array in arrays.items()):
+        if any(
+            (strides := _numbers(sdfg, name)) and strides != _in_elements(array)
+            for name, array in arrays.items()
+        ):
             return "compiled for other strides, which it reads"
         if any(name.startswith("__return") for name in sdfg.arrays):
             return "it returns the memory of its last call"
         for each in sdfg.all_sdfgs_recursive():
             if each.callback_mapping:
                 return "it calls Python"
-            if any(one.transient and one.lifetime.name in ("Persistent", "External", "Global") for one in each.arrays.values()):
+            if any(
+                one.transient and one.lifetime.name in ("Persistent", "External", "Global")
+                for one in each.arrays.values()
+            ):
                 return "it keeps arrays from one call to the next"
         if any(_does_more(node, state) for node, state in sdfg.all_nodes_recursive()):
             return "it does more than write its arrays"
@@ -181,7 +229,14 @@ class _Dace(Kind):
         given = _by_name(called, args, kwargs)
         strides = infer_symbols_from_datadescriptor(called.sdfg, arrays)
         with config.set_temporary("compiler", "allow_view_arguments", value=True):
-            return plain(called, **{**given, **arrays, **{name: value for name, value in strides.items() if name in given}})
+            return plain(
+                called,
+                **{
+                    **given,
+                    **arrays,
+                    **{name: value for name, value in strides.items() if name in given},
+                },
+            )
 
 
 def _by_name(called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -204,7 +259,11 @@ def _does_more(node: Any, state: Any) -> bool:
     """Whether a node communicates, keeps a state of its own, or says that it does."""
     if getattr(node, "state_fields", None):
         return True
-    return bool(hasattr(node, "has_side_effects") and hasattr(state, "sdfg") and node.has_side_effects(state.sdfg))
+    return bool(
+        hasattr(node, "has_side_effects")
+        and hasattr(state, "sdfg")
+        and node.has_side_effects(state.sdfg)
+    )
 
 
 # ---- gufuncs of gridbuf and Numba ----
@@ -212,7 +271,9 @@ def _does_more(node: Any, state: Any) -> bool:
 
 def _install_gufunc(book: Book, measure: bool, module: str, name: str, called: str) -> Undo:
     def begin(undo: list[Undo]) -> None:
-        undo.append(watch_method(getattr(sys.modules[module], name), book, _Gufunc(called), measure=measure))
+        undo.append(
+            watch_method(getattr(sys.modules[module], name), book, _Gufunc(called), measure=measure)
+        )
 
     return from_import_on(book, module, begin)
 
@@ -229,7 +290,9 @@ class _Gufunc(Kind):
             _kernel(called),
         )
 
-    def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    def arrays(
+        self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
         return with_strides([*_inputs(args), *_outputs(kwargs)])
 
     def operands(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Operand]:
@@ -248,13 +311,18 @@ class _Gufunc(Kind):
                     ranks = sorted_ranks(array.strides)
                     amounts[ranks] = amounts.get(ranks, 0) + array.nbytes
             layout = max(amounts, key=lambda ranks: amounts[ranks]) if amounts else layout
-        return [Operand(name, array, layout=layout if len(array.shape) == most else None) for name, array in arrays]
+        return [
+            Operand(name, array, layout=layout if len(array.shape) == most else None)
+            for name, array in arrays
+        ]
 
     def not_again(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
         if any(array.dtype.hasobject for _, array in self.arrays(called, args, kwargs)):
             return "its elements are Python objects"
         kernel = _kernel(called)
-        return "" if kernel is None or only_computes(kernel) else "its kernel does more than compute"
+        return (
+            "" if kernel is None or only_computes(kernel) else "its kernel does more than compute"
+        )
 
     def again(self, plain: Any, called: Any, args: Any, kwargs: Any, arrays: dict[str, Any]) -> Any:
         inputs = [arrays.get(name, value) for name, value in _inputs(args)]
@@ -270,7 +338,11 @@ def _inputs(args: Sequence[Any]) -> list[tuple[str, Any]]:
 
 def _outputs(kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
     out = kwargs.get("out")
-    return [(f"out {i}", each) for i, each in enumerate(out)] if isinstance(out, tuple) else [("out", out)]
+    return (
+        [(f"out {i}", each) for i, each in enumerate(out)]
+        if isinstance(out, tuple)
+        else [("out", out)]
+    )
 
 
 def _kernel(called: Any) -> Any:
@@ -283,7 +355,13 @@ def _kernel(called: Any) -> Any:
 
 
 _MORE = {"random", "print", "objmode"}  # effects of a compiled function besides its result
-_MODULES = {"math", "cmath", "numpy", "numba", "builtins"}  # whose functions compute, by other names than those
+_MODULES = {
+    "math",
+    "cmath",
+    "numpy",
+    "numba",
+    "builtins",
+}  # whose functions compute, by other names than those
 
 
 def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:
@@ -299,7 +377,9 @@ def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:
         return False
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     named = [function.__globals__.get(name) for name in code.co_names]
-    return all(only_computes(getattr(value, "py_func", value), seen | {code}) for value in (*cells, *named))
+    return all(
+        only_computes(getattr(value, "py_func", value), seen | {code}) for value in (*cells, *named)
+    )
 
 
 def _is_known(value: Any) -> bool:
@@ -310,10 +390,16 @@ def _is_known(value: Any) -> bool:
         return value.__name__ in _MODULES
     if isinstance(value, BuiltinFunctionType):
         owner = value.__self__
-        return isinstance(owner, ModuleType) and owner.__name__ in _MODULES and value.__name__ not in _MORE
+        return (
+            isinstance(owner, ModuleType)
+            and owner.__name__ in _MODULES
+            and value.__name__ not in _MORE
+        )
     if type(value) is type(np.sum):  # NumPy's own, in Python or C
         return value.__module__ in _MODULES
-    plain = value is None or isinstance(value, int | float | complex | str | bytes | np.ndarray | np.generic | np.ufunc | type)
+    plain = value is None or isinstance(
+        value, int | float | complex | str | bytes | np.ndarray | np.generic | np.ufunc | type
+    )
     return (
         plain
         or type(value).__module__.startswith("numba.core.types")

@@ -23,7 +23,11 @@ def advice(found: dict[str, Any]) -> list[dict[str, Any]]:
     not measured.
     """
     lines = [*_layouts(found), *_pools(found), *_copies(found), *_messages(found)]
-    worth = [line for line in lines if line["saves"] is None or line["saves"] > line["least"] * found["seconds"]]
+    worth = [
+        line
+        for line in lines
+        if line["saves"] is None or line["saves"] > line["least"] * found["seconds"]
+    ]
     worth.sort(key=lambda line: (line["saves"] is None, -(line["saves"] or 0.0), -line["takes"]))
     return worth[:MOST]
 
@@ -43,7 +47,9 @@ def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         doubt = measured.get("noisy", False) and measured["low"] < FASTER
         if not wrong or (ratio is not None and ratio < FASTER and not doubt):
             continue
-        remedy = REMEDIES.get(s["kind"], "np.ascontiguousarray once, or gb.zeros(...) of such an order")
+        remedy = REMEDIES.get(
+            s["kind"], "np.ascontiguousarray once, or gb.zeros(...) of such an order"
+        )
         text = f"{wrong}: {s['name']} {_gain(s, measured)}; {remedy.format(backend=s['backend'])}"
         # A noisy machine may neither show nor deny a gain: the line stays, and says so.
         saves = None if doubt else measured.get("saves")
@@ -52,7 +58,11 @@ def _layouts(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _gain(s: dict[str, Any], measured: dict[str, Any]) -> str:
     if "ratio" not in measured:
-        unknown = f"the gain was not measured: {measured['why']}" if "why" in measured else "--measure tells the gain"
+        unknown = (
+            f"the gain was not measured: {measured['why']}"
+            if "why" in measured
+            else "--measure tells the gain"
+        )
         return f"takes {seconds(s['seconds'])}; {unknown}"
     if not measured.get("noisy"):
         return f"{measured['ratio']:.1f} times faster"
@@ -75,11 +85,18 @@ def _wrong_fields(s: dict[str, Any]) -> str:
     parts = []
     for (order, wanted), lines in wrong.items():
         known = {name for line, names in lines.items() if line for name in names}
-        lines = {line: [name for name in names if line or name not in known] for line, names in lines.items()}
+        lines = {
+            line: [name for name in names if line or name not in known]
+            for line, names in lines.items()
+        }
         lines = {line: names for line, names in lines.items() if names}
-        fields = "; ".join(", ".join(names) + (f" ({line})" if line else "") for line, names in lines.items())
+        fields = "; ".join(
+            ", ".join(names) + (f" ({line})" if line else "") for line, names in lines.items()
+        )
         one = sum(len(names) for names in lines.values()) == 1
-        parts.append(f"{fields} {'is' if one else 'are'} {_ordered(order)}, {s['backend']} wants {wanted}")
+        parts.append(
+            f"{fields} {'is' if one else 'are'} {_ordered(order)}, {s['backend']} wants {wanted}"
+        )
     return "; ".join(parts)
 
 
@@ -101,8 +118,8 @@ def _pools(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
     lines = f"{first} and {len(rows) - 3:,} other lines" if len(rows) > 3 else first
     gain, saves = _measured_gain(found.get("applied"), saved)
     yield _line(
-        f"{lines}: {count:,} blocks are made and dropped again, and their pages with them: from a pool {gain}; "
-        "gridbuf.interop.numpy.enable()",
+        f"{lines}: {count:,} blocks are made and dropped again, and their pages with them: from a"
+        f" pool {gain}; gridbuf.interop.numpy.enable()",
         saves,
         saved,
     )
@@ -117,10 +134,19 @@ def _measured_gain(applied: dict[str, Any] | None, saved: float) -> tuple[str, f
         return f"{estimate} less", saved
     gain = applied["seconds"] - applied["installed_seconds"]
     if applied["noisy"] or applied["low"] < 1 < applied["high"]:
-        return f"{estimate} less by estimate, which --apply neither shows nor denies ({spread_text(applied)})", saved
+        return (
+            (
+                f"{estimate} less by estimate, which --apply neither shows nor denies"
+                f" ({spread_text(applied)})"
+            ),
+            saved,
+        )
     if gain <= 0:
         return f"{estimate} less by estimate, but --apply was no faster", 0.0
-    return f"{seconds(gain)} of {seconds(applied['seconds'])} less by --apply, {estimate} by estimate", gain
+    return (
+        f"{seconds(gain)} of {seconds(applied['seconds'])} less by --apply, {estimate} by estimate",
+        gain,
+    )
 
 
 # ---- hidden copies ----
@@ -133,8 +159,8 @@ def _copies(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         made = f", made by {c['made_by']['text']}" if c["made_by"] else ""
         times = f"{c['count']:,} times" if c["count"] > 1 else "once"
         yield _line(
-            f"{c['line']['text']}: {c['kind']} copied {times}, {nbytes_text(c['bytes'])} in {seconds(c['seconds'])} "
-            f"({c['why']}{made}); {_remedy(c)}",
+            f"{c['line']['text']}: {c['kind']} copied {times}, {nbytes_text(c['bytes'])} in"
+            f" {seconds(c['seconds'])} ({c['why']}{made}); {_remedy(c)}",
             c["seconds"],
             c["seconds"],
         )
@@ -147,7 +173,9 @@ def _remedy(copy: dict[str, Any]) -> str:
     if kind == "copy.deepcopy":
         return "gridbuf.copy keeps the layout, too"
     if "aligned" in why:
-        return "gb.empty aligns what it makes" + (", and jax.numpy.asarray shares that" if why.startswith("asked") else "")
+        return "gb.empty aligns what it makes" + (
+            ", and jax.numpy.asarray shares that" if why.startswith("asked") else ""
+        )
     if " to " in why and "order" not in why and "rows" not in why:
         return f"make it {why.split(' to ')[1]} in the first place"
     if why == "copied" and kind in ("numpy.asarray", "numpy.asanyarray"):
@@ -169,9 +197,9 @@ def _messages(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
             continue
         saved = copied["of"] - copied["seconds"]
         yield _line(
-            f"{m['line']['text']}: {m['call']} of derived datatypes: {copied['ratio']:.1f} times faster packed by "
-            f"gridbuf.copyto into kept buffers, which are sent instead: {seconds(saved)} of this run; gridbuf.distributed "
-            "does so with halos",
+            f"{m['line']['text']}: {m['call']} of derived datatypes: {copied['ratio']:.1f} times"
+            " faster packed by gridbuf.copyto into kept buffers, which are sent instead:"
+            f" {seconds(saved)} of this run; gridbuf.distributed does so with halos",
             saved,
             copied["of"],
         )

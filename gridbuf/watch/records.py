@@ -1,4 +1,6 @@
-"""The counts and times that collectors write: a record for each stencil, copy and message by line."""
+"""The counts and times that collectors write: a record for each stencil, copy and message by
+line.
+"""
 
 import os
 import time
@@ -37,8 +39,17 @@ class Times:
         return count
 
     def as_dict(self) -> dict[str, Any]:
-        middle = median(self.samples) if self.samples else (self.total / self.count if self.count else 0.0)
-        return {"calls": self.count, "seconds": self.total, "least": self.least if self.count else 0.0, "median": middle}
+        middle = (
+            median(self.samples)
+            if self.samples
+            else (self.total / self.count if self.count else 0.0)
+        )
+        return {
+            "calls": self.count,
+            "seconds": self.total,
+            "least": self.least if self.count else 0.0,
+            "median": middle,
+        }
 
 
 class Layout:
@@ -51,7 +62,9 @@ class Layout:
     def lies_at(self, address: int) -> None:
         """Another array that lies so: of all that are looked at, the least boundary is told."""
         if self.facts["aligned"] is not None:
-            self.facts["aligned"] = min(self.facts["aligned"], boundary(address + self.facts["first"]))
+            self.facts["aligned"] = min(
+                self.facts["aligned"], boundary(address + self.facts["first"])
+            )
 
 
 class Combination:

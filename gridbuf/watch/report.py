@@ -31,10 +31,17 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
         "python": sys.version.split()[0],
         "numpy": np.__version__,
         "seconds": seconds,
-        "stencils": [stencil_row(each) for each in sorted(book.stencils.values(), key=lambda s: -s.times.total)],
+        "stencils": [
+            stencil_row(each)
+            for each in sorted(book.stencils.values(), key=lambda s: -s.times.total)
+        ],
         "allocations": [allocation_row(row) for row in rows],
-        "copies": sorted((copy_row(*each) for each in book.copies.items()), key=lambda row: -row["bytes"]),
-        "messages": sorted((message_row(*each) for each in book.messages.items()), key=lambda row: -row["seconds"]),
+        "copies": sorted(
+            (copy_row(*each) for each in book.copies.items()), key=lambda row: -row["bytes"]
+        ),
+        "messages": sorted(
+            (message_row(*each) for each in book.messages.items()), key=lambda row: -row["seconds"]
+        ),
         "children": book.children,
         "rank": book.rank,
         "not_seen": list(book.not_seen),
@@ -46,7 +53,11 @@ def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, A
 
 def line_of(line: Line | None) -> dict[str, Any] | None:
     """A line as JSON has it."""
-    return None if line is None else {"file": line[0], "line": line[1], "text": text(line), "source": source(line)}
+    return (
+        None
+        if line is None
+        else {"file": line[0], "line": line[1], "text": text(line), "source": source(line)}
+    )
 
 
 def stencil_row(stencil: Stencil) -> dict[str, Any]:
@@ -77,7 +88,8 @@ def stencil_row(stencil: Stencil) -> dict[str, Any]:
 def allocation_row(row: dict[str, Any]) -> dict[str, Any]:
     """One line that allocates."""
     sizes = [
-        {"bytes": nbytes, "count": count, "most_at_once": peak, "zeros": zeros} for nbytes, count, peak, zeros in row["sizes"]
+        {"bytes": nbytes, "count": count, "most_at_once": peak, "zeros": zeros}
+        for nbytes, count, peak, zeros in row["sizes"]
     ]
     return {**row, "line": line_of(row["line"]), "sizes": sizes}
 
@@ -86,7 +98,8 @@ def copy_row(key: tuple[str, str, Line], copy: Any) -> dict[str, Any]:
     """Copies of one kind by one line."""
     kind, why, line = key
     return {
-        "kind": kind, "why": why, "line": line_of(line), "count": copy.count, "bytes": copy.bytes, "seconds": copy.all_seconds(),
+        "kind": kind, "why": why, "line": line_of(line), "count": copy.count, "bytes": copy.bytes,
+        "seconds": copy.all_seconds(),
         "made_by": line_of(copy.made_by), "own": copy.own, "of_gridbuf": copy.of_gridbuf,
     }  # fmt: skip
 
@@ -95,8 +108,10 @@ def message_row(key: tuple[str, str, Line], message: Message) -> dict[str, Any]:
     """Messages of one kind by one line."""
     call, what, line = key
     return {
-        "call": call, "what": what, "line": line_of(line), "count": message.count, "bytes": message.bytes,
-        "derived": message.derived, "datatypes": list(message.datatypes), "seconds": message.seconds,
+        "call": call, "what": what, "line": line_of(line), "count": message.count,
+        "bytes": message.bytes,
+        "derived": message.derived, "datatypes": list(message.datatypes),
+        "seconds": message.seconds,
         "packing": packing_of(message),
     }  # fmt: skip
 
@@ -115,7 +130,11 @@ def packing_of(message: Message) -> dict[str, Any] | None:
             theirs += each.count * found[names[0]]
             ours += each.count * found[names[1]]
         why = why or found["why"]
-    return {"seconds": whole, "copyto": {"of": theirs, "seconds": ours, "ratio": theirs / ours} if ours else None, "why": why}
+    return {
+        "seconds": whole,
+        "copyto": {"of": theirs, "seconds": ours, "ratio": theirs / ours} if ours else None,
+        "why": why,
+    }
 
 
 # ---- the cost of watching ----
@@ -136,7 +155,9 @@ def own_costs(book: Book, rows: list[dict[str, Any]], seconds: float) -> dict[st
     allocations of each line.
     """
     noted = sum(row["count"] for row in rows)
-    reach = sum(nbytes * most for row in rows for nbytes, _, most, _ in row["sizes"])  # bytes that the program goes through
+    reach = sum(
+        nbytes * most for row in rows for nbytes, _, most, _ in row["sizes"]
+    )  # bytes that the program goes through
     called = sum(record.times.count for record in book.stencils.values())
     each_call = _seconds_each_call(list(book.stencils.values()), reach) if called else 0.0
     each_look = _seconds_each_look(reach) if book.events else 0.0
@@ -159,14 +180,21 @@ def _seconds_each_call(records: list[Stencil], nbytes: int) -> float:
     kinds have a clock around their fields.
     """
     calls = sum(record.times.count for record in records)
-    fields = sum(record.times.count * len(record.layouts) for record in records if record.kind == "gt4py.cartesian")
+    fields = sum(
+        record.times.count * len(record.layouts)
+        for record in records
+        if record.kind == "gt4py.cartesian"
+    )
     arrays = {f"f{i}": np.zeros((2, 2, 2)) for i in range(round(fields / calls))}
     Watched = type("_Watched", (_Nothing,), {"__call__": _Nothing.__call__, "run": _Nothing.run})
     wrap(Watched, Book(), measure=False)
     plain, watched = _Nothing(arrays), Watched(arrays)
     for _ in range(LOOKED_UP):  # their lines are looked up, with the clock around it
         watched(**arrays)
-    ways = [(Timer("call(**arrays)", globals={"call": call, "arrays": arrays}), nullcontext) for call in (watched, plain)]
+    ways = [
+        (Timer("call(**arrays)", globals={"call": call, "arrays": arrays}), nullcontext)
+        for call in (watched, plain)
+    ]
     return _difference(ways, nbytes)
 
 
@@ -193,7 +221,10 @@ def _seconds_each_look(nbytes: int) -> float:
     module: Any = ModuleType("numpy")
     module.copy = plain = lambda array: other
     exchange(module, "copy", Book(), lambda *_: 0)
-    ways = [(Timer("call(array)", globals={"call": call, "array": array}), nullcontext) for call in (module.copy, plain)]
+    ways = [
+        (Timer("call(array)", globals={"call": call, "array": array}), nullcontext)
+        for call in (module.copy, plain)
+    ]
     return _difference(ways, nbytes)
 
 

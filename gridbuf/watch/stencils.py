@@ -46,7 +46,9 @@ def note_layouts(record: Stencil, key: Hashable, described: Described) -> bool:
 
 
 def note_lines(book: Book, record: Stencil, arguments: Sequence[tuple[str, Any]]) -> None:
-    """Note the line that calls, and once for each set of arguments the lines that allocated them."""
+    """Note the line that calls, and once for each set of arguments the lines that allocated
+    them.
+    """
     began = clock()
     record.callers.setdefault(here(2))
     key = tuple([id(value) for _, value in arguments])
@@ -63,13 +65,17 @@ def _note_maker(layouts: Iterable[Layout], value: Any) -> None:
         return
     line, strides = maker(at), getattr(value, "strides", None)
     for layout in layouts:
-        if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(map(abs, strides)):
+        if strides is None or sorted(map(abs, layout.facts["strides"])) == sorted(
+            map(abs, strides)
+        ):
             layout.lies_at(at)
             if line is not None:
                 layout.lines.setdefault(line)
 
 
-def measured_beside(book: Book, record: Stencil, key: Hashable, measure: Callable[[], dict[str, Any]]) -> None:
+def measured_beside(
+    book: Book, record: Stencil, key: Hashable, measure: Callable[[], dict[str, Any]]
+) -> None:
     """Measure the cost of layouts after the first call with unwanted ones. A failure in it is not
     the program's.
     """
@@ -95,7 +101,11 @@ def measured_of(record: Stencil) -> dict[str, Any] | None:
         return record.measured[-1][1] if record.measured else None
     before = sum(calls * found["seconds"] for calls, found in known)
     after = sum(calls * found["relaid_seconds"] for calls, found in known)
-    saves = min(before - after, record.times.total * (1 - after / before)) if after < before else before - after
+    saves = (
+        min(before - after, record.times.total * (1 - after / before))
+        if after < before
+        else before - after
+    )
     return {**max(known, key=lambda each: each[0] * each[1]["seconds"])[1], "saves": saves}
 
 
@@ -132,7 +142,9 @@ class Kind:
         """Its kind, its name, its backend, and the Python function that it was made of."""
         raise NotImplementedError
 
-    def arrays(self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    def arrays(
+        self, called: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
         """The arrays by name: asked in every call."""
         raise NotImplementedError
 
@@ -170,7 +182,9 @@ def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     ]
 
 
-def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False) -> Undo:
+def watch_method(
+    cls: Any, book: Book, kind: Kind, name: str = "__call__", *, measure: bool = False
+) -> Undo:
     """Watch the calls of a method. Calls inside other watched ones are part of them."""
     plain: Any = getattr(cls, name)
 
@@ -197,7 +211,9 @@ def watch_method(cls: Any, book: Book, kind: Kind, name: str = "__call__", *, me
         if end_call(record, began) and result:
             note_lines(book, record, kind.arrays(called, args, kwargs))
         if measure and wrong and result:
-            measured_beside(book, record, strides, lambda: _measured(kind, called, plain, args, kwargs))
+            measured_beside(
+                book, record, strides, lambda: _measured(kind, called, plain, args, kwargs)
+            )
 
     return between(cls, name, before, after)
 
@@ -219,5 +235,9 @@ def _measured(kind: Kind, called: Any, plain: Any, args: Any, kwargs: Any) -> di
 def _described(operands: list[Operand]) -> Described:
     for operand in operands:
         array = operand.array
-        dims = operand.dims if operand.dims is not None else tuple(str(i) for i in range(len(array.shape)))
+        dims = (
+            operand.dims
+            if operand.dims is not None
+            else tuple(str(i) for i in range(len(array.shape)))
+        )
         yield operand.name, array, facts(array, dims, operand.layout, operand.alignment)

@@ -21,7 +21,9 @@ from typing import Any
 
 from gridbuf import running, startup
 
-_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_LIBRARIES = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+)
 
 
 class Stopwatch:
@@ -59,17 +61,27 @@ class Stopwatch:
             return call(*args, **kwargs)
         finally:
             self.depth -= 1
-            self.apart = [apart + end - start for apart, start, end in zip(self.apart, began, _now(), strict=True)]
+            self.apart = [
+                apart + end - start
+                for apart, start, end in zip(self.apart, began, _now(), strict=True)
+            ]
 
     def write(self) -> None:
         """At exit: after the program's own exit handlers."""
-        seconds, cpu, faults = (now - began - apart for now, began, apart in zip(_now(), self.began, self.apart, strict=True))
+        seconds, cpu, faults = (
+            now - began - apart
+            for now, began, apart in zip(_now(), self.began, self.apart, strict=True)
+        )
         found = {"seconds": seconds, "cpu": cpu, "page_faults": faults, "importing": self.apart[0]}
         self.times.write_text(json.dumps(found))
 
 
 def _now() -> list[float]:
-    return [time.perf_counter(), time.process_time(), float(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)]
+    return [
+        time.perf_counter(),
+        time.process_time(),
+        float(resource.getrusage(resource.RUSAGE_SELF).ru_minflt),
+    ]
 
 
 def _is_library(name: str) -> bool:

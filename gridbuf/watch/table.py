@@ -18,25 +18,38 @@ MOST = 12  # rows of a table
 WIDE = 100  # columns of a sentence
 FASTER = 1.05  # times: less is called no faster
 SHORT = 0.02  # seconds: no ratio is told of less
-Table = tuple[str, Sequence[str], list[list[str]], str]  # title, heads, rows, and a line about rows left out
+Table = tuple[
+    str, Sequence[str], list[list[str]], str
+]  # title, heads, rows, and a line about rows left out
 
 
 def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
     """The report's tables; one without rows is left out."""
     each = [
-        _table("stencil calls", ("stencil", "backend", "calls", "total", "median", "least", "measured"), _stencils(found), most),
+        _table("stencil calls",
+        ("stencil", "backend", "calls", "total", "median", "least", "measured"), _stencils(found),
+        most),
         _table(
-            "their fields", ("stencil", "field", "shape", "dtype", "order", "wanted", "aligned", "padding", "allocated by"),
+            "their fields",
+            ("stencil", "field", "shape", "dtype", "order", "wanted", "aligned", "padding",
+            "allocated by"),
             _fields(found), 3 * most,
         ),
-        _table("allocations", ("line", "count", "bytes", "time", "page faults", "a pool would save", "what stands there"), _blocks(found), most),
-        _table("hidden copies", ("line", "what", "why", "count", "bytes", "time"), _copies(found), most),
-        _table("messages", ("line", "call", "what", "count", "bytes", "datatypes", "time", "packing, measured"), _messages(found), most),
+        _table("allocations",
+        ("line", "count", "bytes", "time", "page faults", "a pool would save", "what stands there"),
+        _blocks(found), most),
+        _table("hidden copies", ("line", "what", "why", "count", "bytes", "time"), _copies(found),
+        most),
+        _table("messages",
+        ("line", "call", "what", "count", "bytes", "datatypes", "time", "packing, measured"),
+        _messages(found), most),
     ]  # fmt: skip
     return [table for table in each if table[2]]
 
 
-def text(found: dict[str, Any], *, width: int | None = None, color: bool = False, most: int = MOST) -> str:
+def text(
+    found: dict[str, Any], *, width: int | None = None, color: bool = False, most: int = MOST
+) -> str:
     """The whole report."""
     parts = [head(found)]
     for title, heads, rows, left in tables(found, most):
@@ -47,7 +60,10 @@ def text(found: dict[str, Any], *, width: int | None = None, color: bool = False
         parts.append(applied_text(found["applied"]))
     if found.get("advice"):
         parts.append(
-            "what to change\n" + "\n".join(_sentence(f"{i}. {line['text']}") for i, line in enumerate(found["advice"], 1))
+            "what to change\n"
+            + "\n".join(
+                _sentence(f"{i}. {line['text']}") for i, line in enumerate(found["advice"], 1)
+            )
         )
     if found.get("not_seen"):
         parts.append("not seen: " + "; ".join(found["not_seen"]))
@@ -56,7 +72,14 @@ def text(found: dict[str, Any], *, width: int | None = None, color: bool = False
 
 def _sentence(text: str) -> str:
     """In lines that a terminal shows whole; words such as names of files stay whole."""
-    return fill(text, WIDE, initial_indent="  ", subsequent_indent="     ", break_long_words=False, break_on_hyphens=False)
+    return fill(
+        text,
+        WIDE,
+        initial_indent="  ",
+        subsequent_indent="     ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def head(found: dict[str, Any]) -> str:
@@ -66,8 +89,9 @@ def head(found: dict[str, Any]) -> str:
     own = found.get("own")
     if own:
         lines.append(
-            f"watching cost {own['part']:.1%} of that: {seconds(own['seconds'])} ({own['calls']:,} calls, a stencil's "
-            f"{seconds(own['seconds_each_call'])}; {own['blocks']:,} blocks of {seconds(own['seconds_each_block'])})"
+            f"watching cost {own['part']:.1%} of that: {seconds(own['seconds'])} ({own['calls']:,}"
+            f" calls, a stencil's {seconds(own['seconds_each_call'])}; {own['blocks']:,} blocks of"
+            f" {seconds(own['seconds_each_block'])})"
         )
     if found.get("children"):
         lines.append(f"{found['children']} forked children ran without being watched")
@@ -83,7 +107,9 @@ def seconds(s: float) -> str:
     """Seconds with three digits."""
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
         if abs(s) * scale >= 1:
-            return f"{s * scale:.3g} {unit}" if abs(s) * scale < 1000 else f"{s * scale:,.0f} {unit}"
+            return (
+                f"{s * scale:.3g} {unit}" if abs(s) * scale < 1000 else f"{s * scale:,.0f} {unit}"
+            )
     return f"{s * 1e9:.0f} ns" if s else "0"
 
 
@@ -92,7 +118,15 @@ def _stencils(found: dict[str, Any]) -> list[list[str]]:
     for s in found["stencils"]:
         said = _measured(s["measured"] or {})
         rows.append(
-            [s["name"], s["backend"], f"{s['calls']:,}", seconds(s["seconds"]), seconds(s["median"]), seconds(s["least"]), said]
+            [
+                s["name"],
+                s["backend"],
+                f"{s['calls']:,}",
+                seconds(s["seconds"]),
+                seconds(s["median"]),
+                seconds(s["least"]),
+                said,
+            ]
         )
     return rows
 
@@ -101,7 +135,9 @@ def _measured(measured: dict[str, Any]) -> str:
     ratio = measured.get("ratio")
     if ratio is None:
         return str(measured.get("why", ""))
-    said = f"{ratio:.2f} times faster relaid" if ratio >= FASTER else f"no faster relaid ({ratio:.2f})"
+    said = (
+        f"{ratio:.2f} times faster relaid" if ratio >= FASTER else f"no faster relaid ({ratio:.2f})"
+    )
     return f"{said}, {spread_text(measured)}" if "low" in measured else said
 
 
@@ -131,7 +167,10 @@ def applied_text(applied: dict[str, Any]) -> str:
         *wrong,
     ]
     if applied["seconds"] < SHORT:
-        begin = f"{command}: the program takes {seconds(applied['seconds'])} outside of imports, too short for a ratio"
+        begin = (
+            f"{command}: the program takes {seconds(applied['seconds'])} outside of imports, too"
+            " short for a ratio"
+        )
     else:
         begin = (
             f"{applied['ratio']:.2f} times as fast with {command}, {spread_text(applied)}: "
@@ -183,9 +222,11 @@ def _blocks(found: dict[str, Any]) -> list[list[str]]:
         saved = (
             ""
             if pool is None
-            else "nothing"
-            if pool["ratio"] < FASTER
-            else f"{'about ' if pool.get('estimated') else ''}{seconds(pool['saved'])}"
+            else (
+                "nothing"
+                if pool["ratio"] < FASTER
+                else f"{'about ' if pool.get('estimated') else ''}{seconds(pool['saved'])}"
+            )
         )
         faults = f"{a['page_faults']:,}" if not a["own"] else "gridbuf's"
         rows.append(
@@ -218,7 +259,8 @@ def _copies(found: dict[str, Any]) -> list[list[str]]:
 
 def _messages(found: dict[str, Any]) -> list[list[str]]:
     return [
-        [m["line"]["text"], m["call"], m["what"], f"{m['count']:,}", nbytes_text(m["bytes"]), ", ".join(m["datatypes"]), seconds(m["seconds"]),
+        [m["line"]["text"], m["call"], m["what"], f"{m['count']:,}", nbytes_text(m["bytes"]),
+        ", ".join(m["datatypes"]), seconds(m["seconds"]),
          _packing(m["packing"])]
         for m in found["messages"]
     ]  # fmt: skip
@@ -231,9 +273,11 @@ def _packing(packing: dict[str, Any] | None) -> str:
     said = (
         ""
         if copied is None
-        else f"; copyto {copied['ratio']:.1f} times faster"
-        if copied["ratio"] >= FASTER
-        else "; copyto no faster"
+        else (
+            f"; copyto {copied['ratio']:.1f} times faster"
+            if copied["ratio"] >= FASTER
+            else "; copyto no faster"
+        )
     )
     why = f" ({packing['why']})" if packing["why"] else ""
     return f"{seconds(packing['seconds'])}{said}{why}"
@@ -247,7 +291,9 @@ def _plain(title: str, heads: Sequence[str], rows: list[list[str]]) -> str:
     return "\n  ".join([title, *columns([heads, *rows])])
 
 
-def _rich(title: str, heads: Sequence[str], rows: list[list[str]], color: bool, width: int | None) -> str | None:
+def _rich(
+    title: str, heads: Sequence[str], rows: list[list[str]], color: bool, width: int | None
+) -> str | None:
     """With rich, for a terminal; None without it, or where a file reads."""
     if not color:
         return None
@@ -256,9 +302,9 @@ def _rich(title: str, heads: Sequence[str], rows: list[list[str]], color: bool, 
     except ImportError:
         return None
     out = io.StringIO()
-    Console(file=out, force_terminal=True, width=width or shutil.get_terminal_size((130, 24)).columns).print(
-        _grid(title, heads, rows)
-    )
+    Console(
+        file=out, force_terminal=True, width=width or shutil.get_terminal_size((130, 24)).columns
+    ).print(_grid(title, heads, rows))
     return out.getvalue()
 
 
@@ -266,7 +312,9 @@ def grids(found: dict[str, Any], *, most: int = MOST) -> Any:
     """The tables as one thing that rich can print."""
     from rich.console import Group
 
-    return Group(head(found), *(_grid(title, heads, rows) for title, heads, rows, _ in tables(found, most)))
+    return Group(
+        head(found), *(_grid(title, heads, rows) for title, heads, rows, _ in tables(found, most))
+    )
 
 
 def _grid(title: str, heads: Sequence[str], rows: list[list[str]]) -> Any:
@@ -303,24 +351,55 @@ def page(found: dict[str, Any]) -> str:
     if found.get("applied"):
         parts.append(f"<p>{escape(applied_text(found['applied']))}</p>")
     if found.get("advice"):
-        parts.append("<h2>what to change</h2><ol>" + "".join(f"<li>{escape(a['text'])}</li>" for a in found["advice"]) + "</ol>")
-    parts += [_bars("time in stencils", [(f"{s['name']} ({s['backend']})", s["seconds"]) for s in found["stencils"]], seconds)]
-    parts += [_bars("bytes allocated", [(a["line"]["text"], a["bytes"]) for a in found["allocations"]], nbytes_text)]
+        parts.append(
+            "<h2>what to change</h2><ol>"
+            + "".join(f"<li>{escape(a['text'])}</li>" for a in found["advice"])
+            + "</ol>"
+        )
     parts += [
-        _bars("bytes copied unasked", [(f"{c['line']['text']} {c['kind']}", c["bytes"]) for c in found["copies"]], nbytes_text)
+        _bars(
+            "time in stencils",
+            [(f"{s['name']} ({s['backend']})", s["seconds"]) for s in found["stencils"]],
+            seconds,
+        )
+    ]
+    parts += [
+        _bars(
+            "bytes allocated",
+            [(a["line"]["text"], a["bytes"]) for a in found["allocations"]],
+            nbytes_text,
+        )
+    ]
+    parts += [
+        _bars(
+            "bytes copied unasked",
+            [(f"{c['line']['text']} {c['kind']}", c["bytes"]) for c in found["copies"]],
+            nbytes_text,
+        )
     ]
     pictures = _pictures(found)
     if pictures:
-        parts.append("<h2>fields that lie otherwise than their backend wants</h2>" + "".join(pictures))
+        parts.append(
+            "<h2>fields that lie otherwise than their backend wants</h2>" + "".join(pictures)
+        )
     parts += [_html_table(*table) for table in tables(found, PAGE_MOST)]
     if found.get("not_seen"):
-        parts.append("<h2>not seen</h2><ul>" + "".join(f"<li>{escape(each)}</li>" for each in found["not_seen"]) + "</ul>")
-    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style><body>{"".join(parts)}</body></html>\n'
+        parts.append(
+            "<h2>not seen</h2><ul>"
+            + "".join(f"<li>{escape(each)}</li>" for each in found["not_seen"])
+            + "</ul>"
+        )
+    return (
+        '<!doctype html><html lang="en"><meta'
+        f' charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style><body>{"".join(parts)}</body></html>\n'
+    )
 
 
 def _html_table(title: str, heads: Sequence[str], rows: list[list[str]], left: str) -> str:
     top = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
     more = f"<p>{escape(left)}</p>" if left else ""
     return f"<h2>{escape(title)}</h2><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -335,13 +414,16 @@ def _bars(title: str, values: list[tuple[str, float]], words: Any) -> str:
     for i, (name, value) in enumerate(values):
         y, width = 22 * i, 380 * value / largest
         rows.append(
-            f'<text x="310" y="{y + 14}" text-anchor="end">{escape(name[-46:])}</text>'
-            f'<rect x="320" y="{y + 3}" width="{max(width, 1):.1f}" height="14" fill="#4477aa" fill-opacity=".8"/>'
-            f'<text x="{326 + width:.1f}" y="{y + 14}" opacity=".7">{escape(words(value))}</text>'
+            f'<text x="310" y="{y + 14}" text-anchor="end">{escape(name[-46:])}</text><rect x="320"'
+            f' y="{y + 3}" width="{max(width, 1):.1f}" height="14" fill="#4477aa"'
+            f' fill-opacity=".8"/><text x="{326 + width:.1f}" y="{y + 14}"'
+            f' opacity=".7">{escape(words(value))}</text>'
         )
     return (
-        f'<h2>{escape(title)}</h2><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800 {22 * len(values) + 4}" role="img" '
-        f'style="width:100%;max-width:800px" font-family="system-ui,sans-serif" font-size="12" fill="currentColor">{"".join(rows)}</svg>'
+        f'<h2>{escape(title)}</h2><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 800'
+        f' {22 * len(values) + 4}" role="img" style="width:100%;max-width:800px"'
+        ' font-family="system-ui,sans-serif" font-size="12"'
+        f' fill="currentColor">{"".join(rows)}</svg>'
     )
 
 
@@ -350,21 +432,38 @@ def _pictures(found: dict[str, Any]) -> list[str]:
     drawn: list[str] = []
     for s in found["stencils"]:
         for f in s["fields"]:
-            if f["order"] != f["wanted"] and len(f["order"]) == len(f["shape"]) and len(drawn) < PICTURES:
-                both = "".join(f"<div>{escape(words)}{_picture(f, order)}</div>" for words, order in (
-                    (f"as it lies: {f['order']}", f["order"]), (f"as {s['backend']} wants it: {f['wanted']}", f["wanted"]),
+            if (
+                f["order"] != f["wanted"]
+                and len(f["order"]) == len(f["shape"])
+                and len(drawn) < PICTURES
+            ):
+                both = "".join(f"<div>{escape(words)}{_picture(f, order)}</div>" for words,
+                order in (
+                    (f"as it lies: {f['order']}", f["order"]),
+                    (f"as {s['backend']} wants it: {f['wanted']}", f["wanted"]),
                 ))  # fmt: skip
                 made = ", ".join(line["text"] for line in f["made_by"])
-                drawn.append(f"<h3>{escape(s['name'])}: {escape(f['name'])} {escape(made)}</h3><div class=pair>{both}</div>")
+                drawn.append(
+                    f"<h3>{escape(s['name'])}: {escape(f['name'])} {escape(made)}</h3><div"
+                    f" class=pair>{both}</div>"
+                )
     return drawn
 
 
 def _picture(field: dict[str, Any], order: str) -> str:
-    """The drawing of a compact field with this order of strides; '' where there is nothing to draw."""
-    dims = sorted(order, key=lambda dim: field["dims"].index(dim)) if "dims" in field else sorted(order)
+    """The drawing of a compact field with this order of strides; '' where there is nothing to
+    draw.
+    """
+    dims = (
+        sorted(order, key=lambda dim: field["dims"].index(dim))
+        if "dims" in field
+        else sorted(order)
+    )
     try:
         layout = tuple(order.index(dim) for dim in dims)
-        plan = _core.plan(tuple(field["shape"]), field["dtype"], dimensions=tuple(dims), layout=layout)
+        plan = _core.plan(
+            tuple(field["shape"]), field["dtype"], dimensions=tuple(dims), layout=layout
+        )
         return svg.picture(plan, ((0, 0),) * len(dims))
     except Exception:  # more indices than can be drawn, names that gridbuf does not know
         return ""

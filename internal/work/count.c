@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int chosen;   /* 0: not set */
-
+static int chosen; /* 0: not set */
 
 /* ---- control groups ---- */
 
@@ -21,7 +20,7 @@ static double quota_of(const char *folder) {
     double quota = 0, period = 0;
     snprintf(path, sizeof path, "%s/cpu.max", folder);
     FILE *f = fopen(path, "re");
-    if (f) {   /* "max 100000" or "150000 100000" */
+    if (f) { /* "max 100000" or "150000 100000" */
         int n = fscanf(f, "%lf %lf", &quota, &period);
         fclose(f);
         return n == 2 && quota > 0 && period > 0 ? quota / period : 0;
@@ -43,7 +42,7 @@ double gb_work_cpu_quota(const char *root) { return gb_group_limit(root, "cpu", 
 /* ---- processors ---- */
 
 static int processors(void) {
-    static int allowed;   /* by the control groups, asked once; 0: not yet */
+    static int allowed; /* by the control groups, asked once; 0: not yet */
     int n = 0, most = __atomic_load_n(&allowed, __ATOMIC_RELAXED);
 #ifdef __linux__
     cpu_set_t set;

@@ -1,4 +1,5 @@
-/* helpers.c: the pool of helpers: one lock, one list of loans, one condition under which helpers sleep. */
+/* helpers.c: the pool of helpers: one lock, one list of loans, one condition under which helpers
+ * sleep. */
 #define _GNU_SOURCE
 #include "helpers.h"
 
@@ -9,8 +10,9 @@
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t lent;
-    gb_work_loan *first;         /* loans with helpers to come */
-    int helpers, busy, awaited;  /* in all; of them inside a function; of the others promised to a loan */
+    gb_work_loan *first; /* loans with helpers to come */
+    int helpers, busy,
+        awaited; /* in all; of them inside a function; of the others promised to a loan */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .lent = PTHREAD_COND_INITIALIZER};
 
 static void remove_loan(gb_work_loan *loan) {
@@ -38,7 +40,7 @@ static void *help(void *unused) {
         pool.busy++;
         pthread_mutex_unlock(&pool.lock);
         fesetenv(&environment);
-        run(of);   /* the loan may be gone afterwards */
+        run(of); /* the loan may be gone afterwards */
         pthread_mutex_lock(&pool.lock);
         pool.busy--;
     }
@@ -113,12 +115,15 @@ void gb_work_together(void (*run)(void *of), void *of, int n) {
         run(of);
         return;
     }
-    party p = {.loan = {.run = take_part, .of = &p}, .run = run, .of = of, .left = PTHREAD_COND_INITIALIZER};
+    party p = {.loan = {.run = take_part, .of = &p},
+               .run = run,
+               .of = of,
+               .left = PTHREAD_COND_INITIALIZER};
     int begun = gb_work_lend(&p.loan, n, n);
     run(of);
     if (!begun) return;
     pthread_mutex_lock(&pool.lock);
-    if (p.loan.awaited) {   /* they would find nothing left to do */
+    if (p.loan.awaited) { /* they would find nothing left to do */
         remove_loan(&p.loan);
         pool.awaited -= p.loan.awaited;
         begun -= p.loan.awaited;
@@ -140,4 +145,6 @@ static void after_fork_child(void) {
     pool.helpers = pool.busy = pool.awaited = 0;
 }
 
-__attribute__((constructor)) static void start(void) { pthread_atfork(before_fork, after_fork_parent, after_fork_child); }
+__attribute__((constructor)) static void start(void) {
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}

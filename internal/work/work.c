@@ -5,14 +5,15 @@
 
 typedef struct share {
     const gb_work *work;
-    int64_t next, deadline;   /* next: atomic */
+    int64_t next, deadline; /* next: atomic */
 } share;
 
 static void take_batches(void *of) {
     share *s = of;
     const gb_work *work = s->work;
     for (;;) {
-        int64_t first = __atomic_fetch_add(&s->next, work->batch, __ATOMIC_RELAXED), end = first + work->batch;
+        int64_t first = __atomic_fetch_add(&s->next, work->batch, __ATOMIC_RELAXED),
+                end = first + work->batch;
         if (first >= work->pieces) return;
         work->run(work->of, first, end < work->pieces ? end : work->pieces);
         if (gb_nanoseconds() >= s->deadline) return;

@@ -12,8 +12,10 @@ static PyObject *interned[GB_PY_ARG_COUNT];
 
 int gb_py_args_init(PyObject *module) { return gb_py_words_init(names, interned, GB_PY_ARG_COUNT); }
 
-void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known, PyObject *message) {
-    GB_PY_OWNED PyObject *nearest = known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
+void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known,
+                                 PyObject *message) {
+    GB_PY_OWNED PyObject *nearest =
+        known && message ? gb_py_upcall_to(GB_PY_UP_SUGGESTION, "(OO)", word, known) : NULL;
     if (nearest) PyErr_Format(type, "%U%U", message, nearest);
     Py_XDECREF(known);
     Py_XDECREF(message);
@@ -22,43 +24,57 @@ void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known
 static int unexpected(const gb_py_signature *sig, PyObject *name) {
     PyObject *known = PyList_New(0);
     for (int i = 0; known && i < GB_PY_ARG_COUNT; i++)
-        if (sig->allowed & GB_PY_ARG_BIT(i) && PyList_Append(known, interned[i]) < 0) Py_CLEAR(known);
-    gb_py_error_with_suggestion(PyExc_TypeError, name, known,
-                             PyUnicode_FromFormat("%s() got an unexpected keyword argument %R", sig->name, name));
+        if (sig->allowed & GB_PY_ARG_BIT(i) && PyList_Append(known, interned[i]) < 0)
+            Py_CLEAR(known);
+    gb_py_error_with_suggestion(
+        PyExc_TypeError, name, known,
+        PyUnicode_FromFormat("%s() got an unexpected keyword argument %R", sig->name, name));
     return -1;
 }
 
 void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes) {
     Py_ssize_t at = 0;
-    PyObject *each = NULL, *name = NULL, *known = PyErr_ExceptionMatches(PyExc_TypeError) ? PyList_New(0) : NULL;
+    PyObject *each = NULL, *name = NULL,
+             *known = PyErr_ExceptionMatches(PyExc_TypeError) ? PyList_New(0) : NULL;
     for (; known && *takes; takes++) gb_py_append(&known, PyUnicode_FromString(*takes));
     while (known && !name && kwargs && PyDict_Next(kwargs, &at, &each, NULL))
         if (PyUnicode_Check(each) && PySequence_Contains(known, each) == 0) name = Py_NewRef(each);
     if (!name) return Py_XDECREF(known);
     PyErr_Clear();
-    const char *more = gb_py_word_find(interned, GB_PY_ARG_COUNT, name) < 0 ? "" : ", which is for new memory";
-    gb_py_error_with_suggestion(PyExc_TypeError, name, known,
-                             PyUnicode_FromFormat("%s() got an unexpected keyword argument %R%s", function, name, more));
+    const char *more =
+        gb_py_word_find(interned, GB_PY_ARG_COUNT, name) < 0 ? "" : ", which is for new memory";
+    gb_py_error_with_suggestion(
+        PyExc_TypeError, name, known,
+        PyUnicode_FromFormat("%s() got an unexpected keyword argument %R%s", function, name, more));
     Py_DECREF(name);
 }
 
-int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **slots) {
+int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+               PyObject *kwnames, PyObject **slots) {
     memset(slots, 0, GB_PY_ARG_COUNT * sizeof *slots);
     if (nargs > sig->n_positional)
-        return PyErr_Format(PyExc_TypeError, "%s() takes at most %d positional arguments (%zd given); the others need their names",
-                            sig->name, sig->n_positional, nargs), -1;
+        return PyErr_Format(PyExc_TypeError,
+                            "%s() takes at most %d positional arguments (%zd given); the others "
+                            "need their names",
+                            sig->name, sig->n_positional, nargs),
+               -1;
     for (Py_ssize_t i = 0; i < nargs; i++) slots[sig->positional[i]] = args[i];
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
         int slot = gb_py_word_find(interned, GB_PY_ARG_COUNT, name);
         if (slot < 0 || !(sig->allowed & GB_PY_ARG_BIT(slot))) return unexpected(sig, name);
-        if (slots[slot]) return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R", sig->name, name), -1;
+        if (slots[slot])
+            return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R",
+                                sig->name, name),
+                   -1;
         slots[slot] = args[nargs + i];
     }
     for (int i = 0; i < sig->n_required; i++)
         if (!slots[sig->positional[i]])
-            return PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'", sig->name, names[sig->positional[i]]), -1;
+            return PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'",
+                                sig->name, names[sig->positional[i]]),
+                   -1;
     return 0;
 }
 
@@ -95,14 +111,20 @@ int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
     return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
 }
 
-int gb_py_copy_word(PyObject *obj) { return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None"); }
+int gb_py_copy_word(PyObject *obj) {
+    return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None");
+}
 
-/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their value; sets have no order. New reference. */
+/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their
+ * value; sets have no order. New reference. */
 static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected, int room) {
     if (PyTuple_Check(obj)) return Py_NewRef(obj);
     if (PyList_Check(obj)) return PyList_AsTuple(obj);
-    if (!PyUnicode_Check(obj) && !PyBytes_Check(obj) && !PyAnySet_Check(obj) && !PyDict_Check(obj)) {
-        PyObject *tuple = gb_py_upcall_to(GB_PY_UP_FIRST_ENTRIES, "(Oi)", obj, room + 1);   /* one more than there is room for: it may never end */
+    if (!PyUnicode_Check(obj) && !PyBytes_Check(obj) && !PyAnySet_Check(obj) &&
+        !PyDict_Check(obj)) {
+        PyObject *tuple =
+            gb_py_upcall_to(GB_PY_UP_FIRST_ENTRIES, "(Oi)", obj,
+                            room + 1); /* one more than there is room for: it may never end */
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();
     }
@@ -110,7 +132,8 @@ static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expecte
 }
 
 static int too_many(const char *arg, Py_ssize_t n, int room) {
-    return PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room), -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room),
+           -1;
 }
 
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
@@ -119,12 +142,14 @@ int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) return too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++)
-        if (gb_py_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0) return -1;
+        if (gb_py_int64(PyTuple_GetItem(sequence, i), arg, "a sequence of ints", &out[i]) < 0)
+            return -1;
     return (int)n;
 }
 
 int gb_py_halo(PyObject *obj, int64_t *out, int room) {
-    static const char expected[] = "a sequence with an int or a (low, high) pair for each index, such as (3, 3, 0)";
+    static const char expected[] =
+        "a sequence with an int or a (low, high) pair for each index, such as (3, 3, 0)";
     GB_PY_OWNED PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
@@ -137,13 +162,16 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room) {
         } else {
             int pair = gb_py_ints(entry, "halo", &out[2 * i], 2);
             if (pair >= 0 && pair != 2)
-                PyErr_Format(PyExc_ValueError, "halo: entry %R has %d numbers; give an int or a (low, high) pair", entry, pair);
+                PyErr_Format(PyExc_ValueError,
+                             "halo: entry %R has %d numbers; give an int or a (low, high) pair",
+                             entry, pair);
             if (pair != 2) n = -1;
         }
     }
     for (Py_ssize_t i = 0; i < 2 * n; i++)
         if (out[i] < 0) {
-            PyErr_Format(PyExc_ValueError, "halo: %R has a negative entry; entries count elements", obj);
+            PyErr_Format(PyExc_ValueError, "halo: %R has a negative entry; entries count elements",
+                         obj);
             n = -1;
         }
     return (int)n;
@@ -167,26 +195,33 @@ static int32_t dim_code(const char *s, Py_ssize_t n) {
 
 int gb_py_in_ranks(PyObject *layout) {
     PyObject *first = PyTuple_Check(layout) && PyTuple_Size(layout) ? PyTuple_GetItem(layout, 0)
-                      : PyList_Check(layout) && PyList_Size(layout) ? PyList_GetItem(layout, 0) : NULL;
+                      : PyList_Check(layout) && PyList_Size(layout) ? PyList_GetItem(layout, 0)
+                                                                    : NULL;
     return first ? PyNumber_Check(first) : !PyUnicode_Check(layout);
 }
 
 static int bad_dim(const char *arg, PyObject *obj) {
     if (!PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "%s: %R has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', '1', '2', ...", arg, obj);
+        PyErr_Format(PyExc_ValueError,
+                     "%s: %R has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', "
+                     "'1', '2', ...",
+                     arg, obj);
     return -1;
 }
 
 static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
-            if (dims[i] == dims[j]) return PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj), -1;
+            if (dims[i] == dims[j])
+                return PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj),
+                       -1;
     return n;
 }
 
 /* What an axis of gt4py says it is called, or None: gridbuf.names.own_name. */
 static PyObject *own_name(PyObject *obj) {
-    if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj)) return Py_NewRef(Py_None);
+    if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj))
+        return Py_NewRef(Py_None);
     return gb_py_upcall_to(GB_PY_UP_OWN_NAME, "(O)", obj);
 }
 
@@ -210,7 +245,9 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     if (PyUnicode_Check(obj)) return read_letters(obj, arg, out, room);
     GB_PY_OWNED PyObject *alone = own_name(obj);
     if (!alone) return -1;
-    GB_PY_OWNED PyObject *sequence = alone != Py_None ? PyTuple_Pack(1, alone) : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
+    GB_PY_OWNED PyObject *sequence =
+        alone != Py_None ? PyTuple_Pack(1, alone)
+                         : as_sequence(obj, arg, "dimension names such as \"IJK\"", room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many(arg, n, room);
@@ -227,14 +264,15 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple && i < ndim; i++)
-        gb_py_put(&tuple, i, dims[i] < 0 ? PyUnicode_FromStringAndSize(&(char){GB_DIM_LETTER(dims[i])}, 1) : PyUnicode_FromFormat("%d", dims[i]));
+        gb_py_put(&tuple, i,
+                  dims[i] < 0 ? PyUnicode_FromStringAndSize(&(char){GB_DIM_LETTER(dims[i])}, 1)
+                              : PyUnicode_FromFormat("%d", dims[i]));
     return tuple;
 }
 
 PyObject *gb_py_ints_tuple(const int64_t *values, int n) {
     PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple && i < n; i++)
-        gb_py_put(&tuple, i, PyLong_FromLongLong(values[i]));
+    for (int i = 0; tuple && i < n; i++) gb_py_put(&tuple, i, PyLong_FromLongLong(values[i]));
     return tuple;
 }
 

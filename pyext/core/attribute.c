@@ -29,9 +29,13 @@ int gb_py_has_any(PyObject *obj, PyObject *const *names, int n) {
 #define TEXT(name, text) text,
 int gb_py_attribute_init(PyObject *module) {
     static const char *const texts[] = {GB_PY_ATTRIBUTES(TEXT)};
-    if (gb_py_words_init(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0) return -1;
-    lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "PyObject_GetOptionalAttr");
-    if (!lookup) lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT, "_PyObject_LookupAttr");
+    if (gb_py_words_init(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0)
+        return -1;
+    lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT,
+                                                                 "PyObject_GetOptionalAttr");
+    if (!lookup)
+        lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT,
+                                                                     "_PyObject_LookupAttr");
     return 0;
 }
 
@@ -44,7 +48,7 @@ int gb_py_words_init(const char *const *texts, PyObject **words, int n) {
 int gb_py_word_find(PyObject *const *words, int n, PyObject *name) {
     for (int i = 0; i < n; i++)
         if (words[i] == name) return i;
-    for (int i = 0; i < n; i++)   /* a name that was built at run time is not interned */
+    for (int i = 0; i < n; i++) /* a name that was built at run time is not interned */
         if (PyUnicode_Compare(words[i], name) == 0) return i;
     return -1;
 }

@@ -10,18 +10,36 @@ int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value);
 int gb_py_has_any(PyObject *obj, PyObject *const *names, int n);
 
 /* The names that are asked for, interned. */
-#define GB_PY_ATTRIBUTES(X)                                                                                                             \
-    X(exchange_api, "__dlpack_c_exchange_api__") X(dlpack, "__dlpack__") X(dlpack_device, "__dlpack_device__") X(array, "__array__")    \
-    X(array_struct, "__array_struct__") X(array_interface, "__array_interface__") X(cuda_array_interface, "__cuda_array_interface__")   \
-    X(gt_dims, "__gt_dims__") X(dims, "dims") X(gt_origin, "__gt_origin__") X(readonly, "readonly") X(flags, "flags")                   \
-    X(writeable, "writeable") X(is_conj, "is_conj") X(is_neg, "is_neg") X(requires_grad, "requires_grad") X(mask, "mask")               \
-    X(dict, "__dict__") X(gt_interface, "__gt_interface__")                                                                             \
+/* clang-format off */
+#define GB_PY_ATTRIBUTES(X) \
+    X(exchange_api, "__dlpack_c_exchange_api__") \
+    X(dlpack, "__dlpack__") \
+    X(dlpack_device, "__dlpack_device__") \
+    X(array, "__array__") \
+    X(array_struct, "__array_struct__") \
+    X(array_interface, "__array_interface__") \
+    X(cuda_array_interface, "__cuda_array_interface__") \
+    X(gt_dims, "__gt_dims__") \
+    X(dims, "dims") \
+    X(gt_origin, "__gt_origin__") \
+    X(readonly, "readonly") \
+    X(flags, "flags") \
+    X(writeable, "writeable") \
+    X(is_conj, "is_conj") \
+    X(is_neg, "is_neg") \
+    X(requires_grad, "requires_grad") \
+    X(mask, "mask") \
+    X(dict, "__dict__") \
+    X(gt_interface, "__gt_interface__") \
     X(gt_data_interface, "__gt_data_interface__")
+/* clang-format on */
 #define GB_PY_ATTRIBUTE(name, text) PyObject *name;
-extern struct gb_py_attribute_names { GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE) } gb_py_attr;
+extern struct gb_py_attribute_names {
+    GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE)
+} gb_py_attr;
 
 /* The keywords of a function, interned; which of n a name is, -1: none. */
 int gb_py_words_init(const char *const *texts, PyObject **words, int n);
 int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
 
-PyObject *gb_py_item(PyObject *self, Py_ssize_t i);   /* self[i], for slots */
+PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */

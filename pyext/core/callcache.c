@@ -12,17 +12,19 @@
 #include "keywords.h"
 
 #define CALLS 256
-#define INLINED __attribute__((always_inline)) inline   /* every call goes through it, and no call is spent on it */
+#define INLINED     \
+    __attribute__(( \
+        always_inline)) inline /* every call goes through it, and no call is spent on it */
 
 typedef struct {
     const gb_py_signature *sig;
     PyObject *kwnames;
     Py_ssize_t nargs, n;
     gb_py_plan_object *plan;
-    PyObject *standing;   /* the backend that stood; NULL: C, or the call does not ask */
+    PyObject *standing; /* the backend that stood; NULL: C, or the call does not ask */
     gb_py_meta *meta;   /* NULL: nothing was asked for besides memory */
-    PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT];   /* names: borrowed from kwnames */
-    int forgotten;        /* how often all was forgotten before it was read */
+    PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT]; /* names: borrowed from kwnames */
+    int forgotten; /* how often all was forgotten before it was read */
 } call;
 static int forgotten;
 
@@ -83,14 +85,16 @@ static call *slot_of_new(const gb_py_signature *sig, PyObject *const *args, Py_s
     return &calls[h >> 56];
 }
 
-static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                PyObject *standing) {
+static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                Py_ssize_t n, PyObject *kwnames, PyObject *standing) {
     if (c->sig != sig || c->nargs != nargs || c->n != n || c->standing != standing) return 0;
 #ifdef Py_GIL_DISABLED
     if (c->forgotten != __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE)) return 0;
 #endif
     for (Py_ssize_t i = 0; i < n; i++)
-        if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) && same_entries(c->args[i], args[i]))) return 0;
+        if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) &&
+                                       same_entries(c->args[i], args[i])))
+            return 0;
     if (c->kwnames != kwnames)
         for (Py_ssize_t i = 0; i < n - nargs; i++)
             if (c->names[i] != PyTuple_GetItem(kwnames, i)) return 0;
@@ -100,7 +104,8 @@ static int same(const call *c, const gb_py_signature *sig, PyObject *const *args
 /* A type may be asked for its meaning by NumPy each time (a class with a dtype), unless nobody can
  * change it; and the names of a structured dtype can be changed. */
 static int constant(PyObject *obj, int depth) {
-    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj)) return 1;
+    if (obj == Py_None || PyLong_CheckExact(obj) || PyBool_Check(obj) || PyUnicode_CheckExact(obj))
+        return 1;
     if (PyType_Check(obj) || PyArray_DescrCheck(obj)) return gb_py_dtype_constant(obj);
     if (!PyTuple_CheckExact(obj) || depth > 2) return 0;
     Py_ssize_t n = PyTuple_Size(obj);
@@ -129,7 +134,8 @@ void gb_py_forget_calls(void) {
 }
 #endif
 
-/* A loop over shapes passes the other objects again, and what was constant stays so. Each thread would need one of its own. */
+/* A loop over shapes passes the other objects again, and what was constant stays so. Each thread
+ * would need one of its own. */
 #ifdef Py_GIL_DISABLED
 #define WAS_CONSTANT(arg, i) 0
 #define REMEMBERED_LAST(c) (void)0
@@ -139,8 +145,9 @@ static const call *last;
 #define REMEMBERED_LAST(c) (last = (c))
 #endif
 
-static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                     PyObject *standing, gb_py_plan_object *plan, const gb_py_meta *meta, int before) {
+static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                     Py_ssize_t n, PyObject *kwnames, PyObject *standing, gb_py_plan_object *plan,
+                     const gb_py_meta *meta, int before) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!WAS_CONSTANT(args[i], i) && !constant(args[i], 0)) return;
     if (!(c = calls_own(c))) return;
@@ -159,29 +166,35 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
 }
 
 static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
-    if (c->meta) *meta = *c->meta;   /* a copy: what follows may run Python code and change the cache */
+    if (c->meta)
+        *meta = *c->meta; /* a copy: what follows may run Python code and change the cache */
     else gb_py_meta_clear(meta);
     return (gb_py_plan_object *)Py_NewRef((PyObject *)c->plan);
 }
 
-/* The arguments are read. Not remembered: a value to fill with, whose meaning is nobody's but the call's, and a layout
- * that a Python function chose. */
-static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                                 PyObject *standing, gb_py_meta *meta) {
+/* The arguments are read. Not remembered: a value to fill with, whose meaning is nobody's but the
+ * call's, and a layout that a Python function chose. */
+static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObject *const *args,
+                                    Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
+                                    PyObject *standing, gb_py_meta *meta) {
     PyObject *slots[GB_PY_ARG_COUNT];
-    int function_layout, before = forgotten;   /* reading may run Python code that gives a name another meaning */
+    int function_layout,
+        before = forgotten; /* reading may run Python code that gives a name another meaning */
     if (gb_py_args(sig, args, nargs, kwnames, slots) < 0) return NULL;
-    Py_XINCREF(standing);   /* reading may run Python code that sets another */
-    if (standing && !slots[GB_PY_ARG_BACKEND] && (!slots[GB_PY_ARG_LAYOUT] || slots[GB_PY_ARG_LAYOUT] == Py_None)) slots[GB_PY_ARG_BACKEND] = standing;
+    Py_XINCREF(standing); /* reading may run Python code that sets another */
+    if (standing && !slots[GB_PY_ARG_BACKEND] &&
+        (!slots[GB_PY_ARG_LAYOUT] || slots[GB_PY_ARG_LAYOUT] == Py_None))
+        slots[GB_PY_ARG_BACKEND] = standing;
     gb_py_plan_object *plan = gb_py_plan_from_slots(slots, meta, &function_layout);
-    if (plan && !meta->fill_value && !function_layout && forgotten == before) remember(c, sig, args, nargs, n, kwnames, standing, plan, meta, before);
+    if (plan && !meta->fill_value && !function_layout && forgotten == before)
+        remember(c, sig, args, nargs, n, kwnames, standing, plan, meta, before);
     Py_XDECREF(standing);
     return plan;
 }
 
 /* 1: the call is known. *at: where it is, or would be. */
-static INLINED int find(call **at, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames,
-                        PyObject *standing) {
+static INLINED int find(call **at, const gb_py_signature *sig, PyObject *const *args,
+                        Py_ssize_t nargs, Py_ssize_t n, PyObject *kwnames, PyObject *standing) {
     Py_ssize_t i = 0;
     *at = slot_of(sig, args, n);
     if (__builtin_expect(same(*at, sig, args, nargs, n, kwnames, standing), 1)) return 1;
@@ -191,8 +204,9 @@ static INLINED int find(call **at, const gb_py_signature *sig, PyObject *const *
     return same(*at, sig, args, nargs, n, kwnames, standing);
 }
 
-static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                                         gb_py_meta *meta) {
+static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_signature *sig,
+                                             PyObject *const *args, Py_ssize_t nargs,
+                                             PyObject *kwnames, gb_py_meta *meta) {
     Py_ssize_t n = nargs + (kwnames ? PyTuple_Size(kwnames) : 0);
     call *c;
     if (find(&c, sig, args, nargs, n, kwnames, standing)) return known(c, meta);
@@ -200,7 +214,8 @@ static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_sig
 }
 
 /* Some context has a backend of its own, and this may be that one. */
-static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *const *args,
+                                          Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
     PyObject *name = PyObject_CallNoArgs(gb_py_standing.ask);
     if (!name) return NULL;
     if (name == Py_None) {
@@ -212,18 +227,27 @@ static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *
     return plan;
 }
 
-static INLINED gb_py_plan_object *plan_in_turn(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
-    if (__builtin_expect(gb_py_standing.ask != NULL, 0) && sig->takes_default) return plan_in_context(sig, args, nargs, kwnames, meta);
-    return plan_under(sig->takes_default ? gb_py_standing.name : NULL, sig, args, nargs, kwnames, meta);
+static INLINED gb_py_plan_object *plan_in_turn(const gb_py_signature *sig, PyObject *const *args,
+                                               Py_ssize_t nargs, PyObject *kwnames,
+                                               gb_py_meta *meta) {
+    if (__builtin_expect(gb_py_standing.ask != NULL, 0) && sig->takes_default)
+        return plan_in_context(sig, args, nargs, kwnames, meta);
+    return plan_under(sig->takes_default ? gb_py_standing.name : NULL, sig, args, nargs, kwnames,
+                      meta);
 }
 
-gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
+gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args,
+                                       Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
     gb_py_plan_object *plan;
 #ifdef Py_GIL_DISABLED
-    PyObject *standing = sig->takes_default ? __atomic_load_n(&gb_py_standing.name, __ATOMIC_ACQUIRE) : NULL;   /* its address alone counts */
+    PyObject *standing = sig->takes_default
+                             ? __atomic_load_n(&gb_py_standing.name, __ATOMIC_ACQUIRE)
+                             : NULL; /* its address alone counts */
     int in_context = sig->takes_default && __atomic_load_n(&gb_py_standing.ask, __ATOMIC_ACQUIRE);
     call *c;
-    if (!in_context && find(&c, sig, args, nargs, nargs + (kwnames ? PyTuple_Size(kwnames) : 0), kwnames, standing)) return known(c, meta);
+    if (!in_context && find(&c, sig, args, nargs, nargs + (kwnames ? PyTuple_Size(kwnames) : 0),
+                            kwnames, standing))
+        return known(c, meta);
 #endif
     GB_PY_TURN(plan, plan_in_turn(sig, args, nargs, kwnames, meta));
     return plan;

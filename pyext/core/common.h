@@ -2,8 +2,9 @@
  * (3.11) and NumPy's C API at its 1.22 level, so that one wheel serves them all. */
 #pragma once
 
-/* PY_SSIZE_T_CLEAN is left out on purpose. Headers before 3.13 rename the functions that read formats by it and later ones do not,
- * so a format with '#' that is compiled with headers of 3.13 fails on 3.11 and 3.12: no format here has one (gb_py_bytes). */
+/* PY_SSIZE_T_CLEAN is left out on purpose. Headers before 3.13 rename the functions that read
+ * formats by it and later ones do not, so a format with '#' that is compiled with headers of 3.13
+ * fails on 3.11 and 3.12: no format here has one (gb_py_bytes). */
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,9 +37,9 @@
 #define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
 
 /* Slots of heap types are read through the limited API. */
-#define GB_PY_FREE_OBJECT(self)                                   \
-    do {                                                          \
-        PyTypeObject *type_ = Py_TYPE(self);                      \
-        ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self);      \
-        Py_DECREF(type_);                                         \
+#define GB_PY_FREE_OBJECT(self)                              \
+    do {                                                     \
+        PyTypeObject *type_ = Py_TYPE(self);                 \
+        ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self); \
+        Py_DECREF(type_);                                    \
     } while (0)

@@ -4,12 +4,14 @@
 #include "../../transfer/transfer.h"
 #include "common.h"
 
-/* Below so many bytes read and written, some 5 us, giving the GIL away may cost more than the work. */
+/* Below so many bytes read and written, some 5 us, giving the GIL away may cost more than the work.
+ */
 #define GB_PY_AT_ONCE (64 << 10)
 
-int gb_py_tell(PyObject *progress, double done);   /* progress NULL: nobody */
+int gb_py_tell(PyObject *progress, double done); /* progress NULL: nobody */
 
-/* Does n works one after the other, in slices without the GIL: signals are seen, and progress (or NULL) is called, between them. */
+/* Does n works one after the other, in slices without the GIL: signals are seen, and progress (or
+ * NULL) is called, between them. */
 int gb_py_work(gb_work *works, int n, PyObject *progress);
 
 /* Run a planned copy to its end, in slices without the GIL: signals are

@@ -4,11 +4,15 @@
 #include "common.h"
 
 /* What a key does to one index of that size. */
-typedef struct gb_py_cut { int64_t start, step, length, size; int keep; } gb_py_cut;
+typedef struct gb_py_cut {
+    int64_t start, step, length, size;
+    int keep;
+} gb_py_cut;
 
-/* An element is what integers alone select: with an ellipsis it is a view without indices, as NumPy has it. */
+/* An element is what integers alone select: with an ellipsis it is a view without indices, as NumPy
+ * has it. */
 enum { GB_PY_KEY_ERROR = -1, GB_PY_KEY_OTHER, GB_PY_KEY_VIEW, GB_PY_KEY_ELEMENT };
 
-/* Fills in the cut of each index; other keys are lists, masks, arrays, ... Of a Field wrong keys are errors, and of one element the
- * step is a direction. Reading a key may run Python code. */
+/* Fills in the cut of each index; other keys are lists, masks, arrays, ... Of a Field wrong keys
+ * are errors, and of one element the step is a direction. Reading a key may run Python code. */
 int gb_py_cuts(PyObject *key, int ndim, const int64_t *shape, gb_py_cut *cuts, int of_field);

@@ -17,23 +17,24 @@ typedef struct waiting {
 
 static waiting *list;
 
-/* Whose turn it is to run Python, on this thread (3.12 on) or at all: outside the limited API, looked up by name. Not
- * PyGILState_Check, which says yes to every thread once a sub-interpreter was made. */
+/* Whose turn it is to run Python, on this thread (3.12 on) or at all: outside the limited API,
+ * looked up by name. Not PyGILState_Check, which says yes to every thread once a sub-interpreter
+ * was made. */
 static PyThreadState *(*running)(void);
 
 static int have_gil(void) {
-    PyThreadState *own = PyGILState_GetThisThreadState();   /* NULL: a thread that Python never saw */
+    PyThreadState *own = PyGILState_GetThisThreadState(); /* NULL: a thread that Python never saw */
     return own && running && running() == own;
 }
 
-/* What owns what owns what ...: a chain that is released by recursion would use up the stack. So deep it may go; the rest
- * is released one after the other when the first one is done. */
+/* What owns what owns what ...: a chain that is released by recursion would use up the stack. So
+ * deep it may go; the rest is released one after the other when the first one is done. */
 #define DEEPEST 32
 static __thread int depth;
 static __thread waiting *deep;
 
 void gb_py_decref_owner(PyObject *owner) {
-    if (Py_REFCNT(owner) > 1) {   /* nothing is released */
+    if (Py_REFCNT(owner) > 1) { /* nothing is released */
         Py_DECREF(owner);
         return;
     }
@@ -61,18 +62,20 @@ static int drain_pending(void *unused) {
 static void push(waiting *w, PyObject *object) {
     w->object = object;
     w->next = __atomic_load_n(&list, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-    Py_AddPendingCall(drain_pending, NULL);   /* when its queue is full, the next gb_py_decref_deferred does it */
+    while (
+        !__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    Py_AddPendingCall(drain_pending,
+                      NULL); /* when its queue is full, the next gb_py_decref_deferred does it */
 }
 
 void gb_py_deferred_decref(void *object) {
-    if (!object || !Py_IsInitialized()) return;   /* Python is gone: its objects are too */
+    if (!object || !Py_IsInitialized()) return; /* Python is gone: its objects are too */
     if (have_gil()) {
         gb_py_decref_owner(object);
         return;
     }
     waiting *w = malloc(sizeof *w);
-    if (!w) return;   /* leaking one object is the only safe thing left */
+    if (!w) return; /* leaking one object is the only safe thing left */
     push(w, object);
 }
 
@@ -93,7 +96,9 @@ void gb_py_decref_deferred(void) {
 }
 
 int gb_py_decref_init(PyObject *module) {
-    running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked");   /* its name from 3.13 on */
-    if (!running) running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
+    running = (PyThreadState * (*)(void))
+        dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked"); /* its name from 3.13 on */
+    if (!running)
+        running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
     return 0;
 }

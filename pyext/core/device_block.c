@@ -3,7 +3,7 @@
 #include "driver.h"
 #include "memory.h"
 
-#define LONG ((int64_t)1 << 20)   /* bytes; the driver may take its time with more */
+#define LONG ((int64_t)1 << 20) /* bytes; the driver may take its time with more */
 
 PyTypeObject *gb_py_BlockType;
 
@@ -33,30 +33,41 @@ PyObject *gb_py_block_alloc(const gb_cuda_request *want) {
 }
 
 PyObject *gb_py_block_for(const gb_plan *plan) {
-    gb_cuda_request want = {.kind = plan->memory, .device = plan->device_id, .span = plan->want.span, .boundary = plan->want.boundary,
-                         .offset = plan->want.offset, .stream = gb_py_queue_for(plan->device_id).stream, .plan = plan->want.plan};
+    gb_cuda_request want = {.kind = plan->memory,
+                            .device = plan->device_id,
+                            .span = plan->want.span,
+                            .boundary = plan->want.boundary,
+                            .offset = plan->want.offset,
+                            .stream = gb_py_queue_for(plan->device_id).stream,
+                            .plan = plan->want.plan};
     return gb_py_block_alloc(&want);
 }
 
 gb_py_location gb_py_block_location(const gb_cuda_block *block, int gpu) {
     int pinned = block->kind == GB_CUDA_PINNED;
-    return (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + block->kind), .gpu = !pinned && gpu,
-                             .device = pinned ? 0 : (int16_t)block->device};
+    return (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + block->kind),
+                            .gpu = !pinned && gpu,
+                            .device = pinned ? 0 : (int16_t)block->device};
 }
 
 int gb_py_device_zero(gb_cuda_block *block, int64_t bytes) {
     gb_cuda_error e;
-    return gb_cuda_zero(block, bytes, gb_py_queue_for(block->device), &e) < 0 ? gb_py_cuda_raise(&e) : 0;
+    return gb_cuda_zero(block, bytes, gb_py_queue_for(block->device), &e) < 0 ? gb_py_cuda_raise(&e)
+                                                                              : 0;
 }
 
 /* ---- the type, to Python ---- */
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
-    {Py_tp_doc, "Device, pinned or managed memory; it goes back to its pool with the last array or Field over it."},
+    {Py_tp_doc, "Device, pinned or managed memory; it goes back to its pool with the last array or "
+                "Field over it."},
     {0, NULL},
 };
 
 int gb_py_device_block_init(PyObject *module) {
-    return gb_py_add_type(module, &gb_py_BlockType, (PyType_Spec){"gridbuf._core._DeviceBlock", sizeof(gb_py_block_object), 0, GB_PY_FINAL, slots}, NULL);
+    return gb_py_add_type(module, &gb_py_BlockType,
+                          (PyType_Spec){"gridbuf._core._DeviceBlock", sizeof(gb_py_block_object), 0,
+                                        GB_PY_FINAL, slots},
+                          NULL);
 }

@@ -1,10 +1,12 @@
-/* device_stream.c: what cuda/ reports, as Python's exception; where this thread's work on a GPU goes, and order between streams. */
+/* device_stream.c: what cuda/ reports, as Python's exception; where this thread's work on a GPU
+ * goes, and order between streams. */
 #include "driver.h"
 
 int gb_py_cuda_raise(const gb_cuda_error *e) {
-    PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT ? PyExc_MemoryError
-                     : e->status == GB_CUDA_ARGUMENT                                   ? PyExc_ValueError
-                                                                                       : PyExc_RuntimeError;
+    PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT
+                         ? PyExc_MemoryError
+                     : e->status == GB_CUDA_ARGUMENT ? PyExc_ValueError
+                                                     : PyExc_RuntimeError;
     return PyErr_SetString(type, e->text), -1;
 }
 
@@ -24,8 +26,9 @@ void gb_py_use_again(gb_py_thread_stream before) { current = before; }
 gb_cuda_queue gb_py_queue_for(int device) {
     gb_cuda_error e;
     if (current.device == GB_PY_NOT_ASKED && gb_cuda_owner(current.stream, &current.device, &e) < 0)
-        current.device = GB_PY_EVERY_GPU;   /* its first use says why */
-    return (gb_cuda_queue){device, current.device >= 0 && current.device != device ? 0 : current.stream};
+        current.device = GB_PY_EVERY_GPU; /* its first use says why */
+    return (gb_cuda_queue){device,
+                           current.device >= 0 && current.device != device ? 0 : current.stream};
 }
 
 int gb_py_queue_of(gb_cuda_stream stream, int device, gb_cuda_queue *queue) {

@@ -11,9 +11,14 @@ static PyTypeObject *record_type;
  * given for it (np.float64). Entries hold references, so an address cannot come
  * back for something else while it is here. */
 #define MEMO 64
-static struct { PyObject *key; gb_py_dtype *record; } memo[2 * MEMO];
+static struct {
+    PyObject *key;
+    gb_py_dtype *record;
+} memo[2 * MEMO];
 
-static int slot(const void *key) { return (int)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 58); }
+static int slot(const void *key) {
+    return (int)(((uintptr_t)key >> 4) * 0x9E3779B97F4A7C15u >> 58);
+}
 
 static void remember(int table, PyObject *key, gb_py_dtype *record) {
     int i = table * MEMO + slot(key);
@@ -42,7 +47,8 @@ static int ask_exports(gb_py_dtype *d, int *flat) {
     const char *format;
     PyObject *typestr, *fields;
     GB_PY_OWNED PyObject *told = gb_py_upcall_to(GB_PY_UP_EXPORTS, "(O)", (PyObject *)d->descr);
-    if (!told || !PyArg_ParseTuple(told, "zOOp:exports", &format, &typestr, &fields, flat)) return -1;
+    if (!told || !PyArg_ParseTuple(told, "zOOp:exports", &format, &typestr, &fields, flat))
+        return -1;
     if (format) d->format = strdup(format);
     if (typestr != Py_None) d->typestr = Py_NewRef(typestr);
     if (fields != Py_None) d->fields = Py_NewRef(fields);
@@ -54,7 +60,8 @@ _Static_assert(sizeof(long) == 8, "NPY_LONGLONG has the size of NPY_LONG, which 
 #define NPY_OF(with, T, numpy, ...) [GB_##T] = NPY_##numpy,
 
 uint8_t gb_py_type_of_descr(const PyArray_Descr *descr) {
-    static const uint8_t types[] = {GB_EACH_TYPE(TYPE_OF, ) [NPY_LONGLONG] = GB_I64, [NPY_ULONGLONG] = GB_U64};
+    static const uint8_t types[] = {
+        GB_EACH_TYPE(TYPE_OF, )[NPY_LONGLONG] = GB_I64, [NPY_ULONGLONG] = GB_U64};
     int n = descr->type_num;
     return n >= 0 && (size_t)n < sizeof types ? types[n] : GB_RAW;
 }
@@ -84,7 +91,9 @@ static int ask_dlpack(gb_py_dtype *d) {
 
 static gb_py_dtype *record_of(PyArray_Descr *descr) {
     int i = slot(descr);
-    if (__builtin_expect(memo[i].key == (PyObject *)descr && memo[i].record->names == PyDataType_NAMES(descr), 1))
+    if (__builtin_expect(memo[i].key == (PyObject *)descr &&
+                             memo[i].record->names == PyDataType_NAMES(descr),
+                         1))
         return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
     gb_py_dtype *d = (gb_py_dtype *)PyType_GenericAlloc(record_type, 0);
     if (!d) return NULL;
@@ -92,18 +101,21 @@ static gb_py_dtype *record_of(PyArray_Descr *descr) {
     d->itemsize = PyDataType_ELSIZE(descr);
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
-    int flat;   /* fields that are structured themselves could be renamed without a trace in their owner */
+    int flat; /* fields that are structured themselves could be renamed without a trace in their
+                 owner */
     if (ask_exports(d, &flat) < 0 || ask_dlpack(d) < 0) return Py_DECREF((PyObject *)d), NULL;
     if (!d->names || flat) remember(0, (PyObject *)descr, d);
     return d;
 }
 
 #ifdef Py_GIL_DISABLED
-/* Numbers in the machine's own order are what most memory holds: their records stay, and are found without a turn. */
+/* Numbers in the machine's own order are what most memory holds: their records stay, and are found
+ * without a turn. */
 static gb_py_dtype *numbers[NPY_NTYPES_LEGACY];
 
 static gb_py_dtype *keep(gb_py_dtype *record, int n) {
-    GB_PY_OWNED PyArray_Descr *own = PyTypeNum_ISNUMBER(n) || n == NPY_BOOL ? PyArray_DescrFromType(n) : NULL;
+    GB_PY_OWNED PyArray_Descr *own =
+        PyTypeNum_ISNUMBER(n) || n == NPY_BOOL ? PyArray_DescrFromType(n) : NULL;
     if (!record || own != record->descr || numbers[n]) return record;
     gb_py_never_count((PyObject *)record);
     __atomic_store_n(&numbers[n], record, __ATOMIC_RELEASE);
@@ -112,7 +124,8 @@ static gb_py_dtype *keep(gb_py_dtype *record, int n) {
 
 gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     int n = descr->type_num;
-    gb_py_dtype *record = n >= 0 && n < NPY_NTYPES_LEGACY ? __atomic_load_n(&numbers[n], __ATOMIC_ACQUIRE) : NULL;
+    gb_py_dtype *record =
+        n >= 0 && n < NPY_NTYPES_LEGACY ? __atomic_load_n(&numbers[n], __ATOMIC_ACQUIRE) : NULL;
     if (record && record->descr == descr) return record;
     GB_PY_TURN(record, keep(record_of(descr), n));
     return record;
@@ -142,24 +155,32 @@ static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, in
     int ok = *n <= room;
     for (int i = 0; ok && i < *n; i++) sub_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     if (ok) return 0;
-    return PyErr_Format(PyExc_ValueError, "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n, GB_MAXDIMS), -1;
+    return PyErr_Format(PyExc_ValueError,
+                        "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n,
+                        GB_MAXDIMS),
+           -1;
 }
 
 gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
     int i = MEMO + slot(obj);
     *n = 0;
-    if (__builtin_expect(memo[i].key == obj, 1)) return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
+    if (__builtin_expect(memo[i].key == obj, 1))
+        return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
     PyArray_Descr *descr;
     if (!PyArray_DescrConverter(obj, &descr)) return gb_py_blame("dtype", 1), NULL;
     gb_py_dtype *record = NULL;
-    if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) || PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
-        PyErr_Format(PyExc_TypeError, "dtype: %R holds Python objects; gridbuf allocates plain memory only", descr);
+    if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) ||
+        PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
+        PyErr_Format(PyExc_TypeError,
+                     "dtype: %R holds Python objects; gridbuf allocates plain memory only", descr);
     } else if (PyDataType_HASSUBARRAY(descr)) {
-        if (read_sub_shape(descr, sub_shape, room, n) == 0) record = gb_py_dtype_of(PyDataType_SUBARRAY(descr)->base);
+        if (read_sub_shape(descr, sub_shape, room, n) == 0)
+            record = gb_py_dtype_of(PyDataType_SUBARRAY(descr)->base);
     } else {
         descr = as_in_array(descr);
         record = descr ? gb_py_dtype_of(descr) : NULL;
-        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_py_dtype_constant(obj)) remember(1, obj, record);
+        if (record && (PyType_Check(obj) || PyArray_DescrCheck(obj)) && gb_py_dtype_constant(obj))
+            remember(1, obj, record);
     }
     Py_XDECREF((PyObject *)descr);
     return record;
@@ -171,5 +192,8 @@ static PyType_Slot slots[] = {
 };
 
 int gb_py_dtype_init(PyObject *module) {
-    return gb_py_add_type(NULL, &record_type, (PyType_Spec){"gridbuf._core._DtypeRecord", sizeof(gb_py_dtype), 0, GB_PY_FINAL, slots}, NULL);
+    return gb_py_add_type(
+        NULL, &record_type,
+        (PyType_Spec){"gridbuf._core._DtypeRecord", sizeof(gb_py_dtype), 0, GB_PY_FINAL, slots},
+        NULL);
 }

@@ -4,12 +4,12 @@
 #include <math.h>
 
 int gb_py_put_int(char *to, uint8_t type, long long v) {
-#define FITS(ctype, low, high)                                                                                    \
-    do {                                                                                                          \
-        if (v < (long long)(low) || v > (long long)(high)) return 0;                                              \
-        ctype w = (ctype)v;                                                                                       \
-        memcpy(to, &w, sizeof w);                                                                                 \
-        return 1;                                                                                                 \
+#define FITS(ctype, low, high)                                       \
+    do {                                                             \
+        if (v < (long long)(low) || v > (long long)(high)) return 0; \
+        ctype w = (ctype)v;                                          \
+        memcpy(to, &w, sizeof w);                                    \
+        return 1;                                                    \
     } while (0)
     switch (type) {
     case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
@@ -30,7 +30,8 @@ int gb_py_put_int(char *to, uint8_t type, long long v) {
 int gb_py_put_float(char *to, uint8_t type, double v) {
     float narrow = (float)v;
     if (type == GB_F64) memcpy(to, &v, sizeof v);
-    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v))) memcpy(to, &narrow, sizeof narrow);
+    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v)))
+        memcpy(to, &narrow, sizeof narrow);
     else return 0;
     return 1;
 }

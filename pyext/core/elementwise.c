@@ -5,17 +5,19 @@
 
 #include <numpy/ufuncobject.h>
 
-#define MOST_ARGS (GB_PY_ELEMENTWISE_INPUTS + 1)   /* the output is the last */
-#define WITHOUT_GIL 500                            /* elements from which NumPy gives the GIL away, too */
+#define MOST_ARGS (GB_PY_ELEMENTWISE_INPUTS + 1) /* the output is the last */
+#define WITHOUT_GIL 500 /* elements from which NumPy gives the GIL away, too */
 
-/* NumPy 2's PyUFunc_GiveFloatingpointErrors(name, flags), which headers for NumPy 1 do not declare. */
+/* NumPy 2's PyUFunc_GiveFloatingpointErrors(name, flags), which headers for NumPy 1 do not declare.
+ */
 #define GIVE_ERRORS ((int (*)(const char *, int))PyUFunc_API[46])
 
 int gb_py_elementwise_init(PyObject *module) { return _import_umath(); }
 
 /* ---- operands ---- */
 
-gb_py_elements gb_py_elements_at(char *data, const int64_t *strides, int ndim, PyArray_Descr *descr, uintptr_t alignment) {
+gb_py_elements gb_py_elements_at(char *data, const int64_t *strides, int ndim, PyArray_Descr *descr,
+                                 uintptr_t alignment) {
     uintptr_t bits = (uintptr_t)data;
     for (int i = 0; i < ndim; i++) bits |= (uintptr_t)strides[i];
     return (gb_py_elements){data, strides, bits & (alignment - 1) ? -1 : gb_py_code_of(descr)};
@@ -29,10 +31,12 @@ gb_py_elements gb_py_elements_of_array(PyArrayObject *array) {
 /* A float32 that stands for v without an overflow or an underflow. */
 static int fits_float(double v) {
     float narrow = (float)v;
-    return v != v || v == 0.0 || (narrow - narrow == 0.0f ? (narrow < 0 ? -narrow : narrow) >= 0x1p-126f : v - v != 0.0);
+    return v != v || v == 0.0 ||
+           (narrow - narrow == 0.0f ? (narrow < 0 ? -narrow : narrow) >= 0x1p-126f : v - v != 0.0);
 }
 
-gb_py_elements gb_py_elements_of_number(PyObject *number, int type, void *room, const int64_t *strides) {
+gb_py_elements gb_py_elements_of_number(PyObject *number, int type, void *room,
+                                        const int64_t *strides) {
     gb_py_elements e = {room, strides, -1};
     if (PyArray_IsScalar(number, Generic)) {
         GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromScalar(number);
@@ -52,7 +56,7 @@ gb_py_elements gb_py_elements_of_number(PyObject *number, int type, void *room, 
     } else if (PyLong_CheckExact(number)) {
         whole = PyLong_AsLongLongAndOverflow(number, &overflow);
         v = (double)whole;
-        overflow |= whole > 1LL << 24 || whole < -(1LL << 24);   /* larger ones may be rounded */
+        overflow |= whole > 1LL << 24 || whole < -(1LL << 24); /* larger ones may be rounded */
     }
     if (overflow) return e;
     if (type == NPY_DOUBLE) {
@@ -67,42 +71,47 @@ gb_py_elements gb_py_elements_of_number(PyObject *number, int type, void *room, 
 
 /* ---- short rows: NumPy's own loops spend on each call what 30 to 100 elements take ---- */
 
-#define SHORT_ROW 96   /* elements below which NumPy's iterator, which copies rows together, is quicker than its loops are row by row */
-#define VECTOR 32      /* bytes; two registers where they have 16 */
+#define SHORT_ROW                                                                                \
+    96 /* elements below which NumPy's iterator, which copies rows together, is quicker than its \
+          loops are row by row */
+#define VECTOR 32 /* bytes; two registers where they have 16 */
 
 typedef double doubles __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 typedef float floats __attribute__((vector_size(VECTOR), aligned(4), may_alias));
 
-/* The two fastest indices: n elements a row, `rows` of them. at[], step[] and next[]: an operand's first element, bytes from one
- * element and from one row to the next. */
+/* The two fastest indices: n elements a row, `rows` of them. at[], step[] and next[]: an operand's
+ * first element, bytes from one element and from one row to the next. */
 typedef struct {
     char *at[MOST_ARGS];
     npy_intp n, rows, step[MOST_ARGS], next[MOST_ARGS];
 } plane;
 
 /* An operand whose step is 0 is one number. The output may be an operand, element for element. */
-#define ROW(name, type, vector, OP, processor)                                                            \
-    processor static void name(const plane *p) {                                                                 \
-        const char *at_a = p->at[0], *at_b = p->at[1];                                                    \
-        char *at_out = p->at[2];                                                                          \
-        npy_intp n = p->n, width = VECTOR / (npy_intp)sizeof(type), each_a = !!p->step[0], each_b = !!p->step[1]; \
-        for (npy_intp row = 0; row < p->rows; row++) {                                                    \
-            const type *a = (const type *)at_a, *b = (const type *)at_b, first = *a, second = *b;         \
-            type *out = (type *)at_out;                                                                   \
-            npy_intp i = 0;                                                                               \
-            if (each_a && each_b) {                                                                       \
-                for (; i + width <= n; i += width)                                                        \
-                    *(vector *)(out + i) = *(const vector *)(a + i) OP *(const vector *)(b + i);          \
-            } else if (each_a) {                                                                          \
-                for (; i + width <= n; i += width) *(vector *)(out + i) = *(const vector *)(a + i) OP second; \
-            } else if (each_b) {                                                                          \
-                for (; i + width <= n; i += width) *(vector *)(out + i) = first OP *(const vector *)(b + i);  \
-            }                                                                                             \
-            for (; i < n; i++) out[i] = a[i * each_a] OP b[i * each_b];                                   \
-            at_a += p->next[0];                                                                           \
-            at_b += p->next[1];                                                                           \
-            at_out += p->next[2];                                                                         \
-        }                                                                                                 \
+#define ROW(name, type, vector, OP, processor)                                                    \
+    processor static void name(const plane *p) {                                                  \
+        const char *at_a = p->at[0], *at_b = p->at[1];                                            \
+        char *at_out = p->at[2];                                                                  \
+        npy_intp n = p->n, width = VECTOR / (npy_intp)sizeof(type), each_a = !!p->step[0],        \
+                 each_b = !!p->step[1];                                                           \
+        for (npy_intp row = 0; row < p->rows; row++) {                                            \
+            const type *a = (const type *)at_a, *b = (const type *)at_b, first = *a, second = *b; \
+            type *out = (type *)at_out;                                                           \
+            npy_intp i = 0;                                                                       \
+            if (each_a && each_b) {                                                               \
+                for (; i + width <= n; i += width)                                                \
+                    *(vector *)(out + i) = *(const vector *)(a + i) OP * (const vector *)(b + i); \
+            } else if (each_a) {                                                                  \
+                for (; i + width <= n; i += width)                                                \
+                    *(vector *)(out + i) = *(const vector *)(a + i) OP second;                    \
+            } else if (each_b) {                                                                  \
+                for (; i + width <= n; i += width)                                                \
+                    *(vector *)(out + i) = first OP * (const vector *)(b + i);                    \
+            }                                                                                     \
+            for (; i < n; i++) out[i] = a[i * each_a] OP b[i * each_b];                           \
+            at_a += p->next[0];                                                                   \
+            at_b += p->next[1];                                                                   \
+            at_out += p->next[2];                                                                 \
+        }                                                                                         \
     }
 #define ROWS(type, vector, set, processor)                  \
     ROW(add_##vector##set, type, vector, +, processor)      \
@@ -153,37 +162,48 @@ static int find_loop(const PyUFuncObject *u, const gb_py_elements *args) {
     return -1;
 }
 
-static int is_number(int type) { return (type >= 0 && type <= NPY_CLONGDOUBLE) || type == NPY_HALF; }
+static int is_number(int type) {
+    return (type >= 0 && type <= NPY_CLONGDOUBLE) || type == NPY_HALF;
+}
 
 /* Elementwise loops may write where they read, element for element. */
-static int apart(const gb_py_elements *in, int64_t item, const gb_py_elements *out, int64_t out_item, const int64_t *shape, int ndim) {
+static int apart(const gb_py_elements *in, int64_t item, const gb_py_elements *out,
+                 int64_t out_item, const int64_t *shape, int ndim) {
     intptr_t low, end, out_low, out_end;
     if (!gb_extent(in->data, shape, in->strides, ndim, item, &low, &end)) return 1;
     if (!gb_extent(out->data, shape, out->strides, ndim, out_item, &out_low, &out_end)) return 1;
     if (end <= out_low || out_end <= low) return 1;
-    return in->data == out->data && item == out_item && memcmp(in->strides, out->strides, (size_t)ndim * sizeof *shape) == 0;
+    return in->data == out->data && item == out_item &&
+           memcmp(in->strides, out->strides, (size_t)ndim * sizeof *shape) == 0;
 }
 
-/* ---- indices, the one with the largest stride of the output first, merged where all operands go on as one row ---- */
+/* ---- indices, the one with the largest stride of the output first, merged where all operands go
+ * on as one row ---- */
 
-typedef struct { int64_t size, step[MOST_ARGS]; } axis;
+typedef struct {
+    int64_t size, step[MOST_ARGS];
+} axis;
 
 static int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
-static int merged_axes(const gb_py_elements *args, int nargs, const int64_t *shape, int ndim, axis *axes) {
+static int merged_axes(const gb_py_elements *args, int nargs, const int64_t *shape, int ndim,
+                       axis *axes) {
     int n = 0;
     for (int i = 0; i < ndim; i++) {
         axis a = {.size = shape[i]};
         if (a.size == 1) continue;
         for (int k = 0; k < nargs; k++) a.step[k] = args[k].strides[i];
         int at = n++;
-        for (; at > 0 && magnitude(axes[at - 1].step[nargs - 1]) < magnitude(a.step[nargs - 1]); at--) axes[at] = axes[at - 1];
+        for (; at > 0 && magnitude(axes[at - 1].step[nargs - 1]) < magnitude(a.step[nargs - 1]);
+             at--)
+            axes[at] = axes[at - 1];
         axes[at] = a;
     }
     int last = 0;
     for (int i = 1; i < n; i++) {
         int goes_on = 1;
-        for (int k = 0; k < nargs; k++) goes_on &= axes[last].step[k] == axes[i].step[k] * axes[i].size;
+        for (int k = 0; k < nargs; k++)
+            goes_on &= axes[last].step[k] == axes[i].step[k] * axes[i].size;
         if (goes_on) {
             axes[i].size *= axes[last].size;
             axes[last] = axes[i];
@@ -203,7 +223,8 @@ static void by_loop(const plane *p, int nargs, PyUFuncGenericFunction loop, void
     }
 }
 
-static void run(rows_function rows, PyUFuncGenericFunction loop, void *data, const gb_py_elements *args, int nargs, const axis *axes, int n) {
+static void run(rows_function rows, PyUFuncGenericFunction loop, void *data,
+                const gb_py_elements *args, int nargs, const axis *axes, int n) {
     plane p = {.n = n ? axes[n - 1].size : 1, .rows = n > 1 ? axes[n - 2].size : 1};
     int64_t counter[GB_MAXDIMS] = {0};
     for (int k = 0; k < nargs; k++) {
@@ -225,12 +246,15 @@ static void run(rows_function rows, PyUFuncGenericFunction loop, void *data, con
     }
 }
 
-int gb_py_elementwise_into(PyObject *ufunc, const gb_py_elements *in, int n, const gb_py_elements *out, const int64_t *shape, int ndim) {
+int gb_py_elementwise_into(PyObject *ufunc, const gb_py_elements *in, int n,
+                           const gb_py_elements *out, const int64_t *shape, int ndim) {
     PyUFuncObject *u = (PyUFuncObject *)ufunc;
     gb_py_elements args[MOST_ARGS];
     int64_t items[MOST_ARGS], size = 1;
     if (!gb_py_weak_numbers || Py_TYPE(ufunc) != Py_TYPE(gb_py_ufuncs[GB_PY_U_ADD])) return 0;
-    if (n > GB_PY_ELEMENTWISE_INPUTS || ndim > GB_MAXDIMS || u->nin != n || u->nout != 1 || u->core_enabled) return 0;
+    if (n > GB_PY_ELEMENTWISE_INPUTS || ndim > GB_MAXDIMS || u->nin != n || u->nout != 1 ||
+        u->core_enabled)
+        return 0;
     for (int k = 0; k <= n; k++) {
         args[k] = k < n ? in[k] : *out;
         if (!is_number(args[k].type)) return 0;
@@ -291,13 +315,16 @@ int gb_py_elementwise_arrays(PyObject *ufunc, PyObject *const *in, int n, PyObje
         type = args[i].type;
     }
     for (int i = 0; i < n; i++)
-        if (!PyArray_CheckExact(in[i])) args[i] = gb_py_elements_of_number(in[i], type, room[i], zeros);
+        if (!PyArray_CheckExact(in[i]))
+            args[i] = gb_py_elements_of_number(in[i], type, room[i], zeros);
     return gb_py_elementwise_into(ufunc, args, n, &target, shape, ndim);
 }
 
 /* elementwise(ufunc, inputs, out): whether it was done; else for NumPy. */
 PyObject *gb_py_elementwise(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 3 || !PyTuple_Check(args[1])) return PyErr_Format(PyExc_TypeError, "elementwise() takes ufunc, a tuple of inputs and out");
+    if (nargs != 3 || !PyTuple_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError,
+                            "elementwise() takes ufunc, a tuple of inputs and out");
     PyObject *in[GB_PY_ELEMENTWISE_INPUTS];
     Py_ssize_t n = PyTuple_Size(args[1]);
     if (n < 1 || n > GB_PY_ELEMENTWISE_INPUTS) Py_RETURN_FALSE;

@@ -20,8 +20,11 @@ int gb_py_go_process;
 
 int gb_py_go_init(PyObject *module) {
     GB_PY_OWNED PyObject *bases = PyTuple_Pack(2, PyExc_ValueError, PyExc_RuntimeError);
-    gb_py_BackendError = bases ? PyErr_NewExceptionWithDoc("gridbuf.BackendError", GB_PY_DOC_BackendError, bases, NULL) : NULL;
-    return gb_py_BackendError ? PyModule_AddObjectRef(module, "BackendError", gb_py_BackendError) : -1;
+    gb_py_BackendError = bases ? PyErr_NewExceptionWithDoc("gridbuf.BackendError",
+                                                           GB_PY_DOC_BackendError, bases, NULL)
+                               : NULL;
+    return gb_py_BackendError ? PyModule_AddObjectRef(module, "BackendError", gb_py_BackendError)
+                              : -1;
 }
 
 static int refuse(gb_error *e, const char *format, ...) {
@@ -33,10 +36,12 @@ static int refuse(gb_error *e, const char *format, ...) {
     return -1;
 }
 
-/* ---- room for Go: its runtime ends the process where it cannot make a thread, or reserve addresses ---- */
+/* ---- room for Go: its runtime ends the process where it cannot make a thread, or reserve
+ * addresses ---- */
 
-enum { BESIDES = 6, MOST_THREADS = 64 };           /* threads of Go's runtime beside one for each processor */
-/* Addresses that the runtime reserves, beside the stacks; and the C library for the malloc of each thread. */
+enum { BESIDES = 6, MOST_THREADS = 64 }; /* threads of Go's runtime beside one for each processor */
+/* Addresses that the runtime reserves, beside the stacks; and the C library for the malloc of each
+ * thread. */
 static const size_t RUNTIME = (size_t)1 << 30, THREAD = (size_t)128 << 20;
 
 static void *wait_for_unlock(void *lock) {
@@ -50,20 +55,29 @@ static int has_room(gb_error *e) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t made[MOST_THREADS];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int wanted = processors + BESIDES < MOST_THREADS ? (int)processors + BESIDES : MOST_THREADS, n = 0;
+    int wanted = processors + BESIDES < MOST_THREADS ? (int)processors + BESIDES : MOST_THREADS,
+        n = 0;
     pthread_mutex_lock(&gate);
     while (n < wanted && pthread_create(&made[n], NULL, wait_for_unlock, &gate) == 0) n++;
     size_t reserved = RUNTIME + (size_t)wanted * THREAD;
-    void *addresses = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *addresses =
+        mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (addresses != MAP_FAILED) munmap(addresses, reserved);
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < n; i++) pthread_join(made[i], NULL);
     if (n < wanted)
-        return refuse(e, "gridbuf: this needs the Go runtime, which starts up to %d threads, and the system makes only %d: a limit "
-                      "of processes (ulimit -u), of the control group (pids.max) or of addresses (ulimit -v) stands in the way", wanted, n);
+        return refuse(e,
+                      "gridbuf: this needs the Go runtime, which starts up to %d threads, and the "
+                      "system makes only %d: a limit "
+                      "of processes (ulimit -u), of the control group (pids.max) or of addresses "
+                      "(ulimit -v) stands in the way",
+                      wanted, n);
     if (addresses == MAP_FAILED)
-        return refuse(e, "gridbuf: this needs the Go runtime, which reserves %zu MiB of addresses beside the stacks of its threads, "
-                      "and the limit of addresses (ulimit -v) leaves less", reserved >> 20);
+        return refuse(e,
+                      "gridbuf: this needs the Go runtime, which reserves %zu MiB of addresses "
+                      "beside the stacks of its threads, "
+                      "and the limit of addresses (ulimit -v) leaves less",
+                      reserved >> 20);
     return 0;
 }
 
@@ -72,22 +86,23 @@ static int has_room(gb_error *e) {
 static int open_library(gb_error *e) {
     static const gb_bridge_host host = {
 #define GB_BRIDGE_HOST_ENTRY(result, name, parameters, arguments) .name = name,
-        GB_BRIDGE_HOST_FUNCTIONS(GB_BRIDGE_HOST_ENTRY)
-    };
+        GB_BRIDGE_HOST_FUNCTIONS(GB_BRIDGE_HOST_ENTRY)};
     static const char name[] = "_go.so";
     Dl_info extension;
     char path[4096];
     const char *slash = dladdr(&gb_py_go, &extension) ? strrchr(extension.dli_fname, '/') : NULL;
     size_t folder = slash ? (size_t)(slash + 1 - extension.dli_fname) : 0;
-    if (folder + sizeof name > sizeof path) return refuse(e, "gridbuf: the path of the extension is too long");
+    if (folder + sizeof name > sizeof path)
+        return refuse(e, "gridbuf: the path of the extension is too long");
     if (slash) memcpy(path, extension.dli_fname, folder);
     memcpy(path + folder, name, sizeof name);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) return refuse(e, "gridbuf: Go's library cannot be loaded: %s", dlerror());
-    const gb_bridge_go *(*opened)(const gb_bridge_host *) = (const gb_bridge_go *(*)(const gb_bridge_host *))dlsym(library, "gbridge_open");
+    const gb_bridge_go *(*opened)(const gb_bridge_host *) =
+        (const gb_bridge_go *(*)(const gb_bridge_host *))dlsym(library, "gbridge_open");
     if (!opened) return refuse(e, "gridbuf: %s is another library", path);
     const gb_bridge_go *go = opened(&host);
-    if (go->start(e) < 0) return -1;   /* waits until the runtime has started */
+    if (go->start(e) < 0) return -1; /* waits until the runtime has started */
     gb_py_go_process = gb_forked;
     __atomic_store_n(&gb_py_go, go, __ATOMIC_RELEASE);
     return 0;
@@ -96,8 +111,10 @@ static int open_library(gb_error *e) {
 int gb_py_go_load(gb_error *e) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (gb_py_go && gb_forked != gb_py_go_process)
-        return refuse(e, "gridbuf: this needs the Go runtime, which a forked child does not have once its parent has used it. Make the "
-                      "call once before the fork, or start processes with multiprocessing's 'spawn' or 'forkserver'.");
+        return refuse(e, "gridbuf: this needs the Go runtime, which a forked child does not have "
+                         "once its parent has used it. Make the "
+                         "call once before the fork, or start processes with multiprocessing's "
+                         "'spawn' or 'forkserver'.");
     pthread_mutex_lock(&lock);
     /* Go's os package raises the soft limit of open files, which child processes would inherit. */
     struct rlimit before, now;
@@ -123,8 +140,11 @@ int gb_py_setup_error(const char *format, ...) {
 }
 
 int gb_py_raise(const gb_error *e) {
-    PyObject *const types[] = {[GB_VALUE_ERROR] = PyExc_ValueError, [GB_TYPE_ERROR] = PyExc_TypeError, [GB_MEMORY_ERROR] = PyExc_MemoryError,
-                               [GB_BUFFER_ERROR] = PyExc_BufferError, [GB_BACKEND_ERROR] = gb_py_BackendError};
+    PyObject *const types[] = {[GB_VALUE_ERROR] = PyExc_ValueError,
+                               [GB_TYPE_ERROR] = PyExc_TypeError,
+                               [GB_MEMORY_ERROR] = PyExc_MemoryError,
+                               [GB_BUFFER_ERROR] = PyExc_BufferError,
+                               [GB_BACKEND_ERROR] = gb_py_BackendError};
     if (e->kind == GB_SIGNATURE_ERROR) return gb_py_setup_error("%s", e->message);
     PyObject *type = (size_t)e->kind < sizeof types / sizeof *types ? types[e->kind] : NULL;
     return PyErr_SetString(type ? type : PyExc_RuntimeError, e->message), -1;

@@ -5,16 +5,19 @@
 #include "../../bridge/bridge.h"
 #include "common.h"
 
-extern PyObject *gb_py_BackendError;   /* ValueError and RuntimeError */
-extern const gb_bridge_go *gb_py_go;          /* Go's calls; NULL until the library is there */
-extern int gb_py_go_process;           /* gb_forked of the process that loaded it */
+extern PyObject *gb_py_BackendError; /* ValueError and RuntimeError */
+extern const gb_bridge_go *gb_py_go; /* Go's calls; NULL until the library is there */
+extern int gb_py_go_process;         /* gb_forked of the process that loaded it */
 
-int gb_py_go_load(gb_error *e);        /* -1: *e says why Go cannot be entered in this process */
-static inline int gb_py_go_lost(void) { return gb_py_go && gb_forked != gb_py_go_process; }   /* a child of the process that loaded it */
-int gb_py_raise(const gb_error *e);    /* raises what Go reported; -1 */
-int gb_py_setup_error(const char *format, ...);   /* raises SignatureError; -1 */
+int gb_py_go_load(gb_error *e); /* -1: *e says why Go cannot be entered in this process */
+static inline int gb_py_go_lost(void) {
+    return gb_py_go && gb_forked != gb_py_go_process;
+} /* a child of the process that loaded it */
+int gb_py_raise(const gb_error *e);             /* raises what Go reported; -1 */
+int gb_py_setup_error(const char *format, ...); /* raises SignatureError; -1 */
 
-/* Go is there, and this is no child of the process that loaded it, where entering Go would hang for good. */
+/* Go is there, and this is no child of the process that loaded it, where entering Go would hang for
+ * good. */
 #define GB_PY_GO_READY(error) (gb_py_go && gb_forked == gb_py_go_process ? 0 : gb_py_go_load(error))
 
 /* For a thread that does not hold the GIL, or may not raise: -1 with *error filled in, or 0. */
@@ -22,4 +25,5 @@ int gb_py_setup_error(const char *format, ...);   /* raises SignatureError; -1 *
     ((error)->kind = 0, (error)->message[0] = 0, GB_PY_GO_READY(error) == 0 && (call) == 0 ? 0 : -1)
 
 /* GB_PY_ENTER_GO(&error, call): -1 with a Python error set, or 0. */
-#define GB_PY_ENTER_GO(error, call) (GB_PY_ENTER_GO_DETACHED(error, call) == 0 ? 0 : gb_py_raise(error))
+#define GB_PY_ENTER_GO(error, call) \
+    (GB_PY_ENTER_GO_DETACHED(error, call) == 0 ? 0 : gb_py_raise(error))

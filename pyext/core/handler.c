@@ -19,7 +19,7 @@ int64_t gb_py_numpy_blocks;
 
 static void *take_bytes(size_t bytes, int *fresh) {
     if (bytes > GB_LARGEST) return NULL;
-    gb_heap_layout want = { .span = (int64_t)bytes, .boundary = GB_HEAP_BLOCK_ALIGN };
+    gb_heap_layout want = {.span = (int64_t)bytes, .boundary = GB_HEAP_BLOCK_ALIGN};
     want.reserve = gb_heap_reserve(want.span, want.boundary);
     void *data;
     int taken;
@@ -61,11 +61,12 @@ static void *handler_realloc(void *ctx, void *data, size_t bytes) {
 }
 
 static PyDataMem_Handler handler = {
-    "gridbuf", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
-};
+    "gridbuf", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
 int gb_py_handler_init(PyObject *module) {
-    gb_py_handler = PyCapsule_New(&handler, PyCapsule_GetName(PyDataMem_DefaultHandler), NULL);   /* NumPy's own text: compared for each block, soonest with itself */
+    gb_py_handler =
+        PyCapsule_New(&handler, PyCapsule_GetName(PyDataMem_DefaultHandler),
+                      NULL); /* NumPy's own text: compared for each block, soonest with itself */
     if (gb_py_handler) gb_py_never_count(gb_py_handler);
     return gb_py_handler ? 0 : -1;
 }
@@ -73,24 +74,29 @@ int gb_py_handler_init(PyObject *module) {
 /* (the handler of this context, whether it is ours) */
 PyObject *gb_py_numpy_handler(PyObject *self, PyObject *none) {
     PyObject *current = PyDataMem_GetHandler();
-    return current ? Py_BuildValue("(NO)", current, current == gb_py_handler ? Py_True : Py_False) : NULL;
+    return current ? Py_BuildValue("(NO)", current, current == gb_py_handler ? Py_True : Py_False)
+                   : NULL;
 }
 
 /* Install a handler in this context, None for ours; returns the one that was there. */
 PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *wanted) {
     if (wanted == Py_None) wanted = gb_py_handler;
     if (!PyCapsule_IsValid(wanted, CAPSULE))
-        return PyErr_Format(PyExc_TypeError, "handler: expected a NumPy memory handler or None, got %R", wanted);
+        return PyErr_Format(PyExc_TypeError,
+                            "handler: expected a NumPy memory handler or None, got %R", wanted);
     return PyDataMem_SetHandler(wanted);
 }
 
-/* (thread, run, handler[, the thread's own attribute run, which is put back]): run with NumPy's handler, which is in a context that a thread does not have; no frame of ours stands in its
+/* (thread, run, handler[, the thread's own attribute run, which is put back]): run with NumPy's
+ * handler, which is in a context that a thread does not have; no frame of ours stands in its
  * tracebacks, and what it held goes when it ends. */
 PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
     PyObject *thread, *run, *wanted, *own = NULL;
-    if (!PyArg_ParseTuple(args, "OOO|O:run_with_handler", &thread, &run, &wanted, &own)) return NULL;
-    if (PyObject_SetAttrString(thread, "run", own) < 0) PyErr_Clear();   /* NULL deletes */
+    if (!PyArg_ParseTuple(args, "OOO|O:run_with_handler", &thread, &run, &wanted, &own))
+        return NULL;
+    if (PyObject_SetAttrString(thread, "run", own) < 0) PyErr_Clear(); /* NULL deletes */
     GB_PY_OWNED PyObject *current = PyDataMem_GetHandler();
-    GB_PY_OWNED PyObject *before = current && current != gb_py_handler ? PyDataMem_SetHandler(wanted) : Py_NewRef(Py_None);
+    GB_PY_OWNED PyObject *before =
+        current && current != gb_py_handler ? PyDataMem_SetHandler(wanted) : Py_NewRef(Py_None);
     return current && before ? PyObject_CallNoArgs(run) : NULL;
 }

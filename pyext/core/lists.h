@@ -1,4 +1,5 @@
-/* lists.h: tuples and lists of new objects. What fails leaves NULL in place of the whole, with an error. */
+/* lists.h: tuples and lists of new objects. What fails leaves NULL in place of the whole, with an
+ * error. */
 #pragma once
 
 #include "common.h"

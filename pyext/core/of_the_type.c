@@ -20,7 +20,8 @@ static PyObject *get(PyObject *self, PyObject *obj, PyObject *type) {
     if (!obj || obj == Py_None) return Py_NewRef(h->method);
     GB_PY_OWNED PyObject *theirs = PyObject_GetAttr((PyObject *)Py_TYPE(obj), h->name);
     if (!theirs) return NULL;
-    if (theirs != h->method) return PyObject_CallMethod(h->method, "__get__", "OO", obj, (PyObject *)Py_TYPE(obj));
+    if (theirs != h->method)
+        return PyObject_CallMethod(h->method, "__get__", "OO", obj, (PyObject *)Py_TYPE(obj));
     h->refuse(obj, h->name);
     return NULL;
 }
@@ -32,10 +33,13 @@ static PyType_Slot slots[] = {
 };
 
 int gb_py_of_the_type_init(PyObject *module) {
-    return gb_py_add_type(NULL, &hidden_type, (PyType_Spec){"gridbuf._core._OfTheType", sizeof(hidden), 0, GB_PY_FINAL, slots}, NULL);
+    return gb_py_add_type(
+        NULL, &hidden_type,
+        (PyType_Spec){"gridbuf._core._OfTheType", sizeof(hidden), 0, GB_PY_FINAL, slots}, NULL);
 }
 
-int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods, void (*refuse)(PyObject *obj, PyObject *name)) {
+int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods,
+                      void (*refuse)(PyObject *obj, PyObject *name)) {
     if (gb_py_methods_take_turns(methods) < 0) return -1;
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         GB_PY_OWNED hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
@@ -43,7 +47,9 @@ int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods, void (*refuse)(P
         h->name = PyUnicode_InternFromString(method->ml_name);
         h->method = PyDescr_NewMethod(type, method);
         h->refuse = refuse;
-        if (!h->name || !h->method || PyObject_SetAttr((PyObject *)type, h->name, (PyObject *)h) < 0) return -1;
+        if (!h->name || !h->method ||
+            PyObject_SetAttr((PyObject *)type, h->name, (PyObject *)h) < 0)
+            return -1;
     }
     return 0;
 }

@@ -11,7 +11,8 @@ int gb_py_forgive(void) {
 
 int gb_py_forgive_numpy(void) {
     PyObject *type = PyErr_Occurred();
-    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError) return gb_py_forgive();   /* RecursionError is none of them */
+    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError)
+        return gb_py_forgive(); /* RecursionError is none of them */
     PyErr_Clear();
     return 1;
 }
@@ -19,7 +20,8 @@ int gb_py_forgive_numpy(void) {
 /* Only of types whose message is their one argument: others say more than a text. */
 static int is_plain(PyObject *value) {
     PyObject *type = (PyObject *)Py_TYPE(value);
-    return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError || type == PyExc_OverflowError;
+    return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError ||
+           type == PyExc_OverflowError;
 }
 
 void gb_py_blame(const char *argument, int always) {
@@ -31,7 +33,8 @@ void gb_py_blame(const char *argument, int always) {
     int renamed = text && strncmp(text, "data: ", 6) == 0;
     if (renamed || (text && always)) {
         text += renamed ? 6 : 0;
-        GB_PY_OWNED PyObject *args = Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
+        GB_PY_OWNED PyObject *args =
+            Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
         if (args) (void)PyObject_SetAttrString(value, "args", args);
     }
     PyErr_Restore(type, value, traceback);
@@ -40,5 +43,5 @@ void gb_py_blame(const char *argument, int always) {
 void gb_py_let_go_last(PyObject *obj) {
     GB_PY_ASIDE;
     Py_DECREF(obj);
-    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL);   /* the destructor's own */
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL); /* the destructor's own */
 }

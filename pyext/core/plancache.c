@@ -10,23 +10,31 @@
 #define WAYS 4
 #define MAX_WORDS (8 + 4 * GB_MAXDIMS)
 
-typedef struct { uint64_t hash; uint64_t *words; int n; gb_py_plan_object *plan; } entry;
+typedef struct {
+    uint64_t hash;
+    uint64_t *words;
+    int n;
+    gb_py_plan_object *plan;
+} entry;
 
 static void drop(entry *old) {
     free(old->words);
     Py_XDECREF((PyObject *)old->plan);
 }
 
-GB_PY_TABLE(entry, cache, SETS * WAYS, drop)
+GB_PY_TABLE(entry, cache, SETS *WAYS, drop)
 
-_Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t), "a new field belongs into pack() as well");
+_Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t),
+               "a new field belongs into pack() as well");
 
 /* The request as words: what was not given takes no room. */
 static int pack(const gb_request *r, const gb_py_dtype *dtype, uint64_t *w) {
     int n = 0;
-    w[n++] = (uint64_t)(r->ndim & 63) | (uint64_t)(r->sub_ndim & 63) << 6 | (uint64_t)((r->dims_len + 1) & 63) << 12 |
-             (uint64_t)((r->aligned_len + 1) & 63) << 18 | (uint64_t)((r->layout_len + 1) & 63) << 24 |
-             (uint64_t)r->device << 30 | (uint64_t)r->memory << 33 | (uint64_t)r->device_id << 36;
+    w[n++] = (uint64_t)(r->ndim & 63) | (uint64_t)(r->sub_ndim & 63) << 6 |
+             (uint64_t)((r->dims_len + 1) & 63) << 12 |
+             (uint64_t)((r->aligned_len + 1) & 63) << 18 |
+             (uint64_t)((r->layout_len + 1) & 63) << 24 | (uint64_t)r->device << 30 |
+             (uint64_t)r->memory << 33 | (uint64_t)r->device_id << 36;
     w[n++] = (uint64_t)(uintptr_t)dtype;
     w[n++] = (uint64_t)(uint32_t)r->backend << 32 | (uint64_t)(uint32_t)(r->padding + 2);
     w[n++] = (uint64_t)r->byte_alignment;
@@ -48,7 +56,8 @@ static gb_py_plan_object *work_out(const gb_request *r, gb_py_dtype *dtype) {
     gb_error e;
     gb_plan *plan = gb_plan_new(r->ndim);
     if (!plan) return (gb_py_plan_object *)PyErr_NoMemory();
-    if (gb_plan_request(r, gb_preset_at(r->backend), plan, &e) == 0) return gb_py_plan_wrap(plan, dtype);
+    if (gb_plan_request(r, gb_preset_at(r->backend), plan, &e) == 0)
+        return gb_py_plan_wrap(plan, dtype);
     free(plan);
     gb_py_raise(&e);
     return NULL;
@@ -60,7 +69,8 @@ gb_py_plan_object *gb_py_plan_for(gb_request *r, gb_py_dtype *dtype) {
     uint64_t hash = hash_words(words, n);
     entry *set = &cache[hash % SETS * WAYS];
     for (int i = 0; i < WAYS; i++)
-        if (set[i].hash == hash && set[i].n == n && memcmp(set[i].words, words, n * sizeof *words) == 0) {
+        if (set[i].hash == hash && set[i].n == n &&
+            memcmp(set[i].words, words, n * sizeof *words) == 0) {
             if (i) {
                 entry found = set[i];
                 memmove(set + 1, set, i * sizeof *set);

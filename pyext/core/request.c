@@ -3,7 +3,7 @@
 #include "keywords.h"
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
-    if (PyIndex_Check(obj) && !PySequence_Check(obj)) {   /* an int, as NumPy accepts it */
+    if (PyIndex_Check(obj) && !PySequence_Check(obj)) { /* an int, as NumPy accepts it */
         return gb_py_int64(obj, "shape", "an int or a sequence of ints", &r->shape[0]) < 0 ? -1 : 1;
     }
     return gb_py_ints(obj, "shape", r->shape, GB_MAXDIMS - sub_ndim);
@@ -11,11 +11,16 @@ static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
 
 static int read_padding(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) r->padding = GB_PAD_AS_PRESET;
-    else if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) r->padding = PyObject_IsTrue(obj) ? GB_PAD_TO_BOUNDARY : GB_PAD_NONE;
+    else if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool))
+        r->padding = PyObject_IsTrue(obj) ? GB_PAD_TO_BOUNDARY : GB_PAD_NONE;
     else {
-        if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0) return -1;
+        if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0)
+            return -1;
         if (r->padding < 0 || r->padding > 1 << 30)
-            return PyErr_Format(PyExc_ValueError, "padding: %R items is not allowed; give 0 to 2**30, a bool or None", obj), -1;
+            return PyErr_Format(PyExc_ValueError,
+                                "padding: %R items is not allowed; give 0 to 2**30, a bool or None",
+                                obj),
+                   -1;
         if (r->padding == 0) r->padding = GB_PAD_NONE;
     }
     return 0;
@@ -35,25 +40,34 @@ static int read_device(PyObject *obj, gb_request *r) {
         if (gb_py_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
         if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
     }
-    return PyErr_Format(PyExc_ValueError, "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)", obj), -1;
+    return PyErr_Format(PyExc_ValueError,
+                        "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)",
+                        obj),
+           -1;
 }
 
 static int read_memory(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     if (is_text(obj, "pinned")) return r->memory = GB_PINNED, 0;
     if (is_text(obj, "managed")) return r->memory = GB_MANAGED, 0;
-    return PyErr_Format(PyExc_ValueError, "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj), -1;
+    return PyErr_Format(PyExc_ValueError,
+                        "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj),
+           -1;
 }
 
 static int read_byte_alignment(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     if (gb_py_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
     if (r->byte_alignment > 0 && (r->byte_alignment & (r->byte_alignment - 1)) == 0) return 0;
-    return PyErr_Format(PyExc_ValueError, "byte_alignment: %R is not allowed; give a power of two (bytes)", obj), -1;
+    return PyErr_Format(PyExc_ValueError,
+                        "byte_alignment: %R is not allowed; give a power of two (bytes)", obj),
+           -1;
 }
 
 static int length_error(const char *arg, int got, int want) {
-    return PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg, got, want), -1;
+    return PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg,
+                        got, want),
+           -1;
 }
 
 static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
@@ -61,14 +75,17 @@ static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
     const char *arg = "dimensions";
     if (slots[GB_PY_ARG_DIMS] && slots[GB_PY_ARG_DIMS] != Py_None) {
         if (obj && obj != Py_None)
-            return PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them"), -1;
+            return PyErr_SetString(PyExc_TypeError,
+                                   "dims and dimensions mean the same; give one of them"),
+                   -1;
         obj = slots[GB_PY_ARG_DIMS];
         arg = "dims";
     }
     if (!obj || obj == Py_None) return 0;
     r->dims_len = gb_py_dims(obj, arg, r->dims, GB_MAXDIMS);
     meta->has_dims = 1;
-    if (r->dims_len >= 0 && r->dims_len != meta->base) return length_error(arg, r->dims_len, meta->base);
+    if (r->dims_len >= 0 && r->dims_len != meta->base)
+        return length_error(arg, r->dims_len, meta->base);
     return r->dims_len < 0 ? -1 : 0;
 }
 
@@ -90,8 +107,11 @@ static int read_halo(PyObject *obj, const int64_t *shape, const int32_t *dims, g
         int64_t low = meta->halo[2 * i], high = meta->halo[2 * i + 1];
         if (shape[i] >= 0 && (low > shape[i] || high > shape[i] - low)) {
             char name[32];
-            return PyErr_Format(PyExc_ValueError, "halo: (%lld, %lld) is more than the %lld elements of %s", (long long)low, (long long)high,
-                                (long long)shape[i], index_name(name, sizeof name, dims, i)), -1;
+            return PyErr_Format(PyExc_ValueError,
+                                "halo: (%lld, %lld) is more than the %lld elements of %s",
+                                (long long)low, (long long)high, (long long)shape[i],
+                                index_name(name, sizeof name, dims, i)),
+                   -1;
         }
     }
     return 0;
@@ -104,7 +124,11 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
         if (n != meta->base) return length_error("origin", n, meta->base);
         for (int i = 0; i < n; i++)
             if (meta->origin[i] < 0 || (shape[i] >= 0 && meta->origin[i] > shape[i]))
-                return PyErr_Format(PyExc_ValueError, "origin: %R does not lie in the shape; entries count elements from 0", obj), -1;
+                return PyErr_Format(
+                           PyExc_ValueError,
+                           "origin: %R does not lie in the shape; entries count elements from 0",
+                           obj),
+                       -1;
         meta->has_origin = 1;
     } else if (meta->has_halo) {
         for (int i = 0; i < meta->base; i++) meta->origin[i] = meta->halo[2 * i];
@@ -113,7 +137,8 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
     return 0;
 }
 
-int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim, gb_py_meta *meta) {
+int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim,
+                    gb_py_meta *meta) {
     gb_py_meta_clear(meta);
     meta->base = ndim;
     return read_halo(halo, shape, NULL, meta) < 0 || read_origin(origin, shape, meta) < 0 ? -1 : 0;
@@ -122,14 +147,17 @@ int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int 
 /* The element on the boundary: as given, else the lower halo, else the origin. */
 static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
     if (obj && obj != Py_None)
-        return r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS), r->aligned_len < 0 ? -1 : 0;
+        return r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS),
+               r->aligned_len < 0 ? -1 : 0;
     if (!meta->has_halo && !meta->has_origin) return 0;
-    for (int i = 0; i < meta->base; i++) r->aligned_index[i] = meta->has_halo ? meta->halo[2 * i] : meta->origin[i];
+    for (int i = 0; i < meta->base; i++)
+        r->aligned_index[i] = meta->has_halo ? meta->halo[2 * i] : meta->origin[i];
     r->aligned_len = meta->base;
     return 0;
 }
 
-/* Letters from the largest stride to the smallest; those of indices that are not there say nothing. */
+/* Letters from the largest stride to the smallest; those of indices that are not there say nothing.
+ */
 static int read_order(PyObject *obj, gb_request *r, int base) {
     int32_t letters[GB_MAXDIMS];
     char name[32];
@@ -141,8 +169,12 @@ static int read_order(PyObject *obj, gb_request *r, int base) {
             if (letters[k] == gb_request_dim(r, i)) r->layout[i] = rank++;
     for (int i = 0; i < base; i++)
         if (r->layout[i] < 0)
-            return PyErr_Format(PyExc_ValueError, "layout: %R does not name %s; give a letter for each, that of the largest stride first", obj,
-                                index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i)), -1;
+            return PyErr_Format(
+                       PyExc_ValueError,
+                       "layout: %R does not name %s; give a letter for each, that of the largest "
+                       "stride first",
+                       obj, index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i)),
+                   -1;
     r->layout_len = base;
     return 0;
 }
@@ -153,15 +185,20 @@ static int read_layout(PyObject *obj, gb_request *r, int base) {
     int64_t ranks[GB_MAXDIMS];
     int n = gb_py_ints(obj, "layout", ranks, GB_MAXDIMS);
     if (n < 0) return -1;
-    for (int i = 0; i < n; i++) r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
+    for (int i = 0; i < n; i++)
+        r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
     r->layout_len = n;
     return 0;
 }
 
 /* The error about a dtype that is the name of a backend says so. */
 static void backend_for_dtype(PyObject *obj) {
-    const char *text = PyUnicode_Check(obj) && PyErr_ExceptionMatches(PyExc_TypeError) ? PyUnicode_AsUTF8AndSize(obj, NULL) : NULL;
-    if (text && gb_preset_named(text)) PyErr_Format(PyExc_TypeError, "dtype: %R is a backend, which goes by name: backend=%R", obj, obj);
+    const char *text = PyUnicode_Check(obj) && PyErr_ExceptionMatches(PyExc_TypeError)
+                           ? PyUnicode_AsUTF8AndSize(obj, NULL)
+                           : NULL;
+    if (text && gb_preset_named(text))
+        PyErr_Format(PyExc_TypeError, "dtype: %R is a backend, which goes by name: backend=%R", obj,
+                     obj);
 }
 
 int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_py_meta *meta) {
@@ -181,11 +218,16 @@ int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_
     for (int i = 0; i < r->sub_ndim; i++) r->shape[meta->base + i] = sub_shape[i];
     r->ndim = meta->base + r->sub_ndim;
 
-    if (read_dims(slots, r, meta) < 0 || read_halo(slots[GB_PY_ARG_HALO], r->shape, r->dims_len >= 0 ? r->dims : NULL, meta) < 0 ||
-        read_origin(slots[GB_PY_ARG_ORIGIN], r->shape, meta) < 0 || read_aligned(slots[GB_PY_ARG_ALIGNED_INDEX], r, meta) < 0 ||
-        read_layout(slots[GB_PY_ARG_LAYOUT], r, meta->base) < 0 || read_byte_alignment(slots[GB_PY_ARG_BYTE_ALIGNMENT], r) < 0 ||
-        read_padding(slots[GB_PY_ARG_PADDING], r) < 0 || read_device(slots[GB_PY_ARG_DEVICE], r) < 0 ||
-        read_memory(slots[GB_PY_ARG_MEMORY], r) < 0 || gb_py_read_backend(slots[GB_PY_ARG_BACKEND], r) < 0)
+    if (read_dims(slots, r, meta) < 0 ||
+        read_halo(slots[GB_PY_ARG_HALO], r->shape, r->dims_len >= 0 ? r->dims : NULL, meta) < 0 ||
+        read_origin(slots[GB_PY_ARG_ORIGIN], r->shape, meta) < 0 ||
+        read_aligned(slots[GB_PY_ARG_ALIGNED_INDEX], r, meta) < 0 ||
+        read_layout(slots[GB_PY_ARG_LAYOUT], r, meta->base) < 0 ||
+        read_byte_alignment(slots[GB_PY_ARG_BYTE_ALIGNMENT], r) < 0 ||
+        read_padding(slots[GB_PY_ARG_PADDING], r) < 0 ||
+        read_device(slots[GB_PY_ARG_DEVICE], r) < 0 ||
+        read_memory(slots[GB_PY_ARG_MEMORY], r) < 0 ||
+        gb_py_read_backend(slots[GB_PY_ARG_BACKEND], r) < 0)
         goto fail;
     if (slots[GB_PY_ARG_ALIGNMENT] && slots[GB_PY_ARG_ALIGNMENT] != Py_None &&
         gb_py_int64(slots[GB_PY_ARG_ALIGNMENT], "alignment", "an int (items)", &r->alignment) < 0)

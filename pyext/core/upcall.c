@@ -4,7 +4,9 @@
 #include <stdarg.h>
 
 #define ROW(name, module, function) {module, function},
-static const struct { const char *module, *function; } table[] = {GB_PY_UPCALLS(ROW)};
+static const struct {
+    const char *module, *function;
+} table[] = {GB_PY_UPCALLS(ROW)};
 #define MEMBER(name, module, class, member) member,
 static const char *const members[] = {GB_PY_UPCALL_MEMBERS(MEMBER)};
 static PyObject *found[GB_PY_UPCALL_COUNT];
@@ -15,16 +17,22 @@ PyObject *gb_py_upcall_get(gb_py_upcall which) {
     PyObject *module = PyImport_ImportModule(table[which].module);
     PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
     if (module && !function && PyErr_ExceptionMatches(PyExc_AttributeError))
-        PyErr_Format(PyExc_ImportError, "%s is being imported: a signal handler or a tracer runs within its first use and needs it, too; "
-                     "use before what a handler uses", table[which].module);
+        PyErr_Format(PyExc_ImportError,
+                     "%s is being imported: a signal handler or a tracer runs within its first use "
+                     "and needs it, too; "
+                     "use before what a handler uses",
+                     table[which].module);
     Py_XDECREF(module);
-    if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) return function;
-    Py_DECREF(function);   /* what the import ran has asked for it, too */
+    if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0,
+                                                 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+        return function;
+    Py_DECREF(function); /* what the import ran has asked for it, too */
     return known;
 }
 
-void gb_py_upcall_forget(void) {   /* their references stay: a call may be under way */
-    for (int i = 0; i < GB_PY_UPCALL_COUNT; i++) __atomic_store_n(&found[i], NULL, __ATOMIC_RELEASE);
+void gb_py_upcall_forget(void) { /* their references stay: a call may be under way */
+    for (int i = 0; i < GB_PY_UPCALL_COUNT; i++)
+        __atomic_store_n(&found[i], NULL, __ATOMIC_RELEASE);
 }
 
 static PyObject *call(PyObject *function, const char *format, va_list values) {
@@ -40,7 +48,9 @@ PyObject *gb_py_upcall_to(gb_py_upcall which, const char *format, ...) {
     return result;
 }
 
-PyObject *gb_py_upcall_of(PyObject *self, gb_py_upcall_member which) { return PyObject_GetAttrString(self, members[which]); }
+PyObject *gb_py_upcall_of(PyObject *self, gb_py_upcall_member which) {
+    return PyObject_GetAttrString(self, members[which]);
+}
 
 PyObject *gb_py_upcall_on(PyObject *self, gb_py_upcall_member which, const char *format, ...) {
     va_list values;

@@ -4,7 +4,7 @@
 
 #include <structmember.h>
 
-#define SLICE (20 * 1000 * 1000ll)   /* ns */
+#define SLICE (20 * 1000 * 1000ll) /* ns */
 
 static PyTypeObject *type;
 
@@ -19,7 +19,8 @@ void gb_py_async_copy_hold(gb_py_async_copy *copy, gb_py_field *f, gb_cuda_queue
 }
 
 void gb_py_async_copy_hold_blocks(gb_py_async_copy *copy, const gb_cuda_job *job) {
-    for (int i = 0; i < job->n_blocks; i++) copy->held[copy->n_held++] = (struct held){NULL, job->blocks[i], job->used_on[i]};
+    for (int i = 0; i < job->n_blocks; i++)
+        copy->held[copy->n_held++] = (struct held){NULL, job->blocks[i], job->used_on[i]};
 }
 
 int gb_py_async_copy_record(gb_py_async_copy *copy) {
@@ -72,7 +73,8 @@ int gb_py_async_copy_detach(gb_py_async_copy *copy) {
     return 1;
 }
 
-/* Several threads may wait. The event is given back by the last of them, for it may serve another copy at once. */
+/* Several threads may wait. The event is given back by the last of them, for it may serve another
+ * copy at once. */
 int gb_py_async_copy_wait(gb_py_async_copy *copy, int64_t nanoseconds) {
     if (!copy->event || copy->passed) return 1;
     Py_INCREF((PyObject *)copy);
@@ -134,7 +136,8 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-static PyMemberDef members[] = {{"host_free", T_BOOL, offsetof(gb_py_async_copy, host_free), READONLY, NULL}, {NULL}};
+static PyMemberDef members[] = {
+    {"host_free", T_BOOL, offsetof(gb_py_async_copy, host_free), READONLY, NULL}, {NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},
@@ -145,5 +148,8 @@ static PyType_Slot slots[] = {
 };
 
 int gb_py_async_copy_init(PyObject *module) {
-    return gb_py_add_type(NULL, &type, (PyType_Spec){"gridbuf._core._AsyncCopy", sizeof(gb_py_async_copy), 0, GB_PY_FINAL, slots}, NULL);
+    return gb_py_add_type(
+        NULL, &type,
+        (PyType_Spec){"gridbuf._core._AsyncCopy", sizeof(gb_py_async_copy), 0, GB_PY_FINAL, slots},
+        NULL);
 }

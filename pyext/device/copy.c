@@ -9,15 +9,15 @@
 /* ---- what cuda/ asks of us meanwhile: it runs without the GIL ---- */
 
 typedef struct run {
-    PyThreadState *without;   /* the GIL */
+    PyThreadState *without; /* the GIL */
     PyObject *progress;
 } run;
 
-#define WITH_GIL(call)                          \
-    run *r = self;                              \
-    PyEval_RestoreThread(r->without);           \
-    int rc = call;                              \
-    r->without = PyEval_SaveThread();           \
+#define WITH_GIL(call)                \
+    run *r = self;                    \
+    PyEval_RestoreThread(r->without); \
+    int rc = call;                    \
+    r->without = PyEval_SaveThread(); \
     return rc;
 static int lay_out(void *self, const gb_copy_view *dst, const gb_copy_view *src) {
     gb_copy copy;
@@ -28,16 +28,20 @@ static int progress(void *self, double done) { WITH_GIL(gb_py_tell(r->progress, 
 
 /* ---- the ways ---- */
 
-static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting, PyObject *progress) {
+static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting,
+                           PyObject *progress) {
     static const char *const names[] = {"no", "equiv", "safe", "same_kind", "unsafe"};
     return gb_py_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
 }
 
 /* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
-static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
+static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting,
+                                  PyObject *progress) {
     gb_cuda_queue from = gb_py_queue_for(src->location.device);
     GB_PY_OWNED PyObject *here = gb_py_host_wait(dst) < 0 ? NULL : gb_py_on_host(src),
-             *done = here ? of_module(GB_PY_UP_COPYTO, (PyObject *)dst, here, casting, progress) : NULL;
+                         *done = here ? of_module(GB_PY_UP_COPYTO, (PyObject *)dst, here, casting,
+                                                  progress)
+                                      : NULL;
     gb_py_async_copy *copy = done ? gb_py_async_copy_new(from, from) : NULL;
     if (copy) copy->host_free = 1;
     return copy;
@@ -45,28 +49,40 @@ static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTIN
 
 /* What the kernels do not convert NumPy does, on the host. */
 static gb_py_field *by_numpy(gb_py_field *dst, PyObject *values, NPY_CASTING casting) {
-    GB_PY_OWNED PyObject *array = of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
+    GB_PY_OWNED PyObject *array =
+        of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
     return array ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, array) : NULL;
 }
 
-static gb_cuda_side side_of(gb_py_field *f, const gb_copy_view *view, const int64_t *strides, gb_cuda_queue on) {
-    return (gb_cuda_side){.data = (uintptr_t)f->data, .strides = strides, .itemsize = view->itemsize, .type = view->type,
-                          .kind = f->location.kind - GB_PY_ON_DEVICE, .block = gb_py_field_block(f), .on = on};
+static gb_cuda_side side_of(gb_py_field *f, const gb_copy_view *view, const int64_t *strides,
+                            gb_cuda_queue on) {
+    return (gb_cuda_side){.data = (uintptr_t)f->data,
+                          .strides = strides,
+                          .itemsize = view->itemsize,
+                          .type = view->type,
+                          .kind = f->location.kind - GB_PY_ON_DEVICE,
+                          .block = gb_py_field_block(f),
+                          .on = on};
 }
 
-static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_copy_view *to, const gb_copy_view *from,
-                                   const int64_t *from_strides, PyObject *called) {
+static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_copy_view *to,
+                                   const gb_copy_view *from, const int64_t *from_strides,
+                                   PyObject *called) {
     gb_cuda_queue on = gb_py_queue_for((gb_py_on_gpu(dst) ? dst : src)->location.device);
-    gb_cuda_queue read_on = gb_py_on_gpu(dst) && gb_py_on_gpu(src) ? gb_py_queue_for(src->location.device) : on;
+    gb_cuda_queue read_on =
+        gb_py_on_gpu(dst) && gb_py_on_gpu(src) ? gb_py_queue_for(src->location.device) : on;
     gb_py_async_copy *copy = gb_py_async_copy_new(on, read_on);
     if (!copy || dst->geometry.nbytes == 0) return copy;
     gb_py_async_copy_hold(copy, dst, on);
     gb_py_async_copy_hold(copy, src, read_on);
-    gb_py_decref_deferred();   /* what others have let go of may serve as a temporary */
+    gb_py_decref_deferred(); /* what others have let go of may serve as a temporary */
     run r = {.progress = called};
     gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
-    gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on), .src = side_of(src, from, from_strides, read_on), .ndim = to->ndim,
-                       .shape = to->shape, .caller = &caller};
+    gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on),
+                       .src = side_of(src, from, from_strides, read_on),
+                       .ndim = to->ndim,
+                       .shape = to->shape,
+                       .caller = &caller};
     gb_cuda_error e;
     r.without = PyEval_SaveThread();
     int bad = gb_cuda_copy_strided(&job, &e);
@@ -82,28 +98,37 @@ static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_
 
 typedef enum path { DIRECT, SOURCE_TO_HOST, CONVERT_SOURCE, TO_NUMPY } path;
 
-/* The kernels of transfer/ convert between host and GPU; within and between GPUs nothing converts, and only a GPU repeats. */
+/* The kernels of transfer/ convert between host and GPU; within and between GPUs nothing converts,
+ * and only a GPU repeats. */
 static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, int repeated) {
     if (!to_gpu) return convertible && !repeated ? DIRECT : TO_NUMPY;
     if (from_gpu) return convertible && same_type ? DIRECT : SOURCE_TO_HOST;
     return convertible ? DIRECT : CONVERT_SOURCE;
 }
 
-/* Sends the values on their way. When it fails, what has been sent has arrived before it returns. */
-static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting, PyObject *progress) {
+/* Sends the values on their way. When it fails, what has been sent has arrived before it returns.
+ */
+static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting,
+                              PyObject *progress) {
     if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
     gb_py_async_copy *copy = NULL;
-    for (Py_INCREF((PyObject *)src); src;) {   /* a source that has been brought nearer is looked at again */
+    for (Py_INCREF((PyObject *)src);
+         src;) { /* a source that has been brought nearer is looked at again */
         gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
         int64_t from_strides[GB_COPY_DIMS];
-        int types[2], empty = dst->geometry.nbytes == 0, repeated = src->geometry.size != dst->geometry.size;
+        int types[2], empty = dst->geometry.nbytes == 0,
+                      repeated = src->geometry.size != dst->geometry.size;
         int convertible = gb_py_convertible(to.descr, from.descr, from.view.ndim, casting, types);
         to.view.type = types[0];
         from.view.type = types[1];
         if (gb_py_broadcast(&from.view, &to.view, from_strides) < 0) break;
         gb_py_field *nearer = NULL;
-        switch (empty ? DIRECT : path_of(gb_py_on_gpu(dst), gb_py_on_gpu(src), convertible, types[0] == types[1], repeated)) {
-        case DIRECT: copy = by_driver(dst, src, &to.view, &from.view, from_strides, progress); break;
+        switch (empty ? DIRECT
+                      : path_of(gb_py_on_gpu(dst), gb_py_on_gpu(src), convertible,
+                                types[0] == types[1], repeated)) {
+        case DIRECT:
+            copy = by_driver(dst, src, &to.view, &from.view, from_strides, progress);
+            break;
         case TO_NUMPY: copy = to_numpy(dst, src, casting, progress); break;
         case SOURCE_TO_HOST: nearer = (gb_py_field *)gb_py_on_host(src); break;
         case CONVERT_SOURCE:
@@ -119,7 +144,8 @@ static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING ca
 }
 
 int gb_py_is_values(PyObject *obj) {
-    if (PyArray_Check(obj)) return !gb_py_descr_trivially_copyable(PyArray_DESCR((PyArrayObject *)obj));
+    if (PyArray_Check(obj))
+        return !gb_py_descr_trivially_copyable(PyArray_DESCR((PyArrayObject *)obj));
     if (gb_py_is_field(obj)) return 0;
     int has = gb_py_has_cuda_interface(obj);
     if (has) return has < 0 ? -1 : 0;
@@ -127,10 +153,14 @@ int gb_py_is_values(PyObject *obj) {
     return has < 0 ? -1 : !has;
 }
 
-int gb_py_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting, PyObject *progress, gb_py_async_copy **copy) {
+int gb_py_async_copy_begin(PyObject *dst_obj, PyObject *src_obj, NPY_CASTING casting,
+                           PyObject *progress, gb_py_async_copy **copy) {
     int values = gb_py_is_values(src_obj);
-    GB_PY_OWNED gb_py_field *dst = values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj),
-                *src = dst && !values ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, src_obj) : NULL;
+    GB_PY_OWNED gb_py_field *dst = values < 0 ? NULL
+                                              : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj),
+                            *src = dst && !values
+                                       ? (gb_py_field *)gb_py_wrap(gb_py_FieldType, src_obj)
+                                       : NULL;
     int rc = !dst || (!values && !src) ? -1 : gb_py_on_gpu(dst) || (src && gb_py_on_gpu(src));
     if (rc > 0) {
         if (values) src = by_numpy(dst, src_obj, casting);
@@ -144,8 +174,9 @@ int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObj
     gb_py_async_copy *copy = NULL;
     int rc = gb_py_async_copy_begin(dst, src, casting, progress, &copy);
     if (rc <= 0) return rc;
-    rc = gb_py_async_copy_detach(copy);                /* between GPUs: nothing that anybody has to wait for */
-    if (rc == 0) rc = gb_py_async_copy_record(copy) == 0 && gb_py_async_copy_wait(copy, -1) > 0 ? 1 : -1;
+    rc = gb_py_async_copy_detach(copy); /* between GPUs: nothing that anybody has to wait for */
+    if (rc == 0)
+        rc = gb_py_async_copy_record(copy) == 0 && gb_py_async_copy_wait(copy, -1) > 0 ? 1 : -1;
     Py_DECREF((PyObject *)copy);
     if (rc > 0 && !PyErr_Occurred() && gb_py_tell(progress, 1.0) < 0) rc = -1;
     return rc;
@@ -172,7 +203,8 @@ static PyObject *array_like(gb_py_field *f) {
 PyObject *gb_py_on_host(gb_py_field *f) {
     GB_PY_OWNED PyObject *array = array_like(f);
     PyObject *field = array ? gb_py_wrap(gb_py_FieldType, array) : NULL;
-    if (field && gb_py_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0) Py_CLEAR(field);
+    if (field && gb_py_device_copyto(field, (PyObject *)f, NPY_NO_CASTING, NULL) <= 0)
+        Py_CLEAR(field);
     return field;
 }
 
@@ -181,7 +213,8 @@ static int set(gb_py_field *f, const void *value) {
     gb_cuda_error e;
     gb_copy_view view = gb_py_memory_of_field(f).view;
     gb_cuda_side dst = side_of(f, &view, view.strides, gb_py_queue_for(f->location.device));
-    return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
+    return gb_cuda_fill_strided(&dst, view.ndim, view.shape, value, &e) < 0 ? gb_py_cuda_raise(&e)
+                                                                            : 0;
 }
 
 static int fill(gb_py_field *f, PyObject *value) {

@@ -1,5 +1,6 @@
-/* exchange.h: tensors of other producers, read through the DLPack C exchange API or a capsule, and what objects say of their memory
- * in dicts and structs: checked before anything in them is believed. */
+/* exchange.h: tensors of other producers, read through the DLPack C exchange API or a capsule, and
+ * what objects say of their memory in dicts and structs: checked before anything in them is
+ * believed. */
 #pragma once
 
 #include "../../arrayinterface/interface.h"
@@ -11,9 +12,12 @@ enum { GB_PY_SHARE_ONLY = 1, GB_PY_OWN_COPY = 2 };
 
 /* These give a Field of the type, or with type NULL an ndarray, over a foreign tensor. */
 PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request, int readonly);
-PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m, int request);   /* takes m over unless it fails */
-PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api, int request);
-PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request);   /* method: obj.__dlpack__ */
+PyObject *gb_py_from_tensor(PyTypeObject *type, DLManagedTensorVersioned *m,
+                            int request); /* takes m over unless it fails */
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api,
+                              int request);
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method,
+                              int request); /* method: obj.__dlpack__ */
 
 /* The exchange API behind type(obj). 1: *api can be used; 0: there is none, or none of a
  * version that can be read; -1 with BufferError: what is there is no such API. */
@@ -26,32 +30,39 @@ int gb_py_check_values(PyObject *obj);
 PyObject *gb_py_copy_of(PyObject *field);
 PyObject *gb_py_copied(PyObject *field);
 
-/* device_wrap.c. A Field over an object with __cuda_array_interface__; NotImplemented for those that turn out not to have it. */
+/* device_wrap.c. A Field over an object with __cuda_array_interface__; NotImplemented for those
+ * that turn out not to have it. */
 PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj);
-int gb_py_has_cuda_interface(PyObject *obj);   /* its type or itself has the attribute; -1 with an error */
+int gb_py_has_cuda_interface(
+    PyObject *obj); /* its type or itself has the attribute; -1 with an error */
 
-/* import_typestr.c. The dtype behind a typestr and, for 'V', a descr (each may be NULL): new reference. NULL with *wrong naming the key whose
- * value is no such thing and e saying why (it may say nothing), or with *wrong NULL and an exception. */
-PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong, gb_error *e);
+/* import_typestr.c. The dtype behind a typestr and, for 'V', a descr (each may be NULL): new
+ * reference. NULL with *wrong naming the key whose value is no such thing and e saying why (it may
+ * say nothing), or with *wrong NULL and an exception. */
+PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong,
+                                  gb_error *e);
 
-/* ---- import_interface.c: dicts and structs, made plain data for ../arrayinterface, which decides ---- */
+/* ---- import_interface.c: dicts and structs, made plain data for ../arrayinterface, which decides
+ * ---- */
 
 /* Memory that an object describes. */
 typedef struct gb_py_described {
     PyObject *obj;
-    const char *door;          /* the argument and its attribute, for messages */
-    PyObject *mistyped;        /* the exception where a value is no plain data; NULL: ValueError */
+    const char *door;   /* the argument and its attribute, for messages */
+    PyObject *mistyped; /* the exception where a value is no plain data; NULL: ValueError */
     gb_interface memory;
-    PyArray_Descr *descr;      /* new reference */
-    PyObject *owner;           /* what keeps the memory alive; new reference */
+    PyArray_Descr *descr; /* new reference */
+    PyObject *owner;      /* what keeps the memory alive; new reference */
     int readonly;
-    int64_t stream;            /* of a CUDA array interface; 0: none */
+    int64_t stream; /* of a CUDA array interface; 0: none */
 } gb_py_described;
 
-/* Fills in *t, which was zeroed, from a __cuda_array_interface__: 0, or -1 with an error. gb_py_forget is called in both cases. */
+/* Fills in *t, which was zeroed, from a __cuda_array_interface__: 0, or -1 with an error.
+ * gb_py_forget is called in both cases. */
 int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *interface);
 void gb_py_forget(gb_py_described *t);
 
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request);
-PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule, int request);   /* NotImplemented: no such struct */
+PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule,
+                            int request); /* NotImplemented: no such struct */

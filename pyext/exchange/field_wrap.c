@@ -1,4 +1,5 @@
-/* field_wrap.c: gridbuf.Field(data, ...) and from_dlpack: wrapping, with what the caller or the object says of its indices. */
+/* field_wrap.c: gridbuf.Field(data, ...) and from_dlpack: wrapping, with what the caller or the
+ * object says of its indices. */
 #include "exchange.h"
 #include "../core/keywords.h"
 #include "../core/pending.h"
@@ -11,7 +12,9 @@ static int set_dims(gb_py_field *f, PyObject *dims) {
     int n = gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
     if (n < 0) return -1;
     if (n != f->geometry.ndim)
-        return PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n, f->geometry.ndim), -1;
+        return PyErr_Format(PyExc_ValueError, "dims: %R names %d indices, the data has %d", dims, n,
+                            f->geometry.ndim),
+               -1;
     memcpy(f->geometry.dims, codes, n * sizeof *codes);
     f->dims_given = 1;
     return 0;
@@ -37,30 +40,46 @@ static int set_carried(gb_py_field *f, PyObject *data) {
 
 static int check_require(gb_py_field *f, PyObject *require) {
     if (!require || require == Py_None) return 0;
-    GB_PY_OWNED PyObject *met = gb_py_upcall_to(GB_PY_UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
+    GB_PY_OWNED PyObject *met =
+        gb_py_upcall_to(GB_PY_UP_CHECK_REQUIRE, "(OO)", (PyObject *)f, require);
     return met ? 0 : -1;
 }
 
 PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"data", "dims", "origin", "halo", "require", "dimensions", NULL};
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL, *dimensions = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin, &halo, &require, &dimensions))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin,
+                                     &halo, &require, &dimensions))
         return gb_py_blame_keyword("Field", kwargs, names), NULL;
     if (dimensions && dimensions != Py_None) {
-        if (dims && dims != Py_None) return PyErr_SetString(PyExc_TypeError, "dims and dimensions mean the same; give one of them"), NULL;
+        if (dims && dims != Py_None)
+            return PyErr_SetString(PyExc_TypeError,
+                                   "dims and dimensions mean the same; give one of them"),
+                   NULL;
         dims = dimensions;
     }
-    PyObject *given[] = {dims, origin, halo, require};   /* kwargs may be somebody's dict, which what follows can empty */
+    PyObject *given[] = {dims, origin, halo,
+                         require}; /* kwargs may be somebody's dict, which what follows can empty */
     for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
     gb_py_field *f = (gb_py_field *)gb_py_wrap(type, data);
-    if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 || check_require(f, require) < 0)) Py_CLEAR(f);
+    if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 ||
+              check_require(f, require) < 0))
+        Py_CLEAR(f);
     for (int i = 0; i < 4; i++) gb_py_let_go(given[i]);
     return (PyObject *)f;
 }
 
-static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    static const gb_py_signature sig = {"from_dlpack", {GB_PY_ARG_X, GB_PY_ARG_DIMS}, 2, 1, GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
-                                        GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) | GB_PY_ARG_BIT(GB_PY_ARG_HALO) | GB_PY_ARG_BIT(GB_PY_ARG_COPY), 0};
+static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames) {
+    static const gb_py_signature sig = {"from_dlpack",
+                                        {GB_PY_ARG_X, GB_PY_ARG_DIMS},
+                                        2,
+                                        1,
+                                        GB_PY_ARG_BIT(GB_PY_ARG_X) | GB_PY_ARG_BIT(GB_PY_ARG_DIMS) |
+                                            GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN) |
+                                            GB_PY_ARG_BIT(GB_PY_ARG_HALO) |
+                                            GB_PY_ARG_BIT(GB_PY_ARG_COPY),
+                                        0};
     PyObject *slots[GB_PY_ARG_COUNT];
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = gb_py_copy_word(slots[GB_PY_ARG_COPY]);
@@ -68,13 +87,18 @@ static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     int request = copy == 1 ? GB_PY_OWN_COPY : copy == 0 ? GB_PY_SHARE_ONLY : 0;
     gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X], request);
     if (!f) gb_py_blame("x", 0);
-    if (f && set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0) Py_CLEAR(f);
+    if (f &&
+        set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0)
+        Py_CLEAR(f);
     return (PyObject *)f;
 }
 
-/* Memory that is taken as it is needs no turn; a capsule that the program holds does, since other threads may take its tensor. */
-PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+/* Memory that is taken as it is needs no turn; a capsule that the program holds does, since other
+ * threads may take its tensor. */
+PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames) {
     PyObject *made;
-    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames && !PyCapsule_CheckExact(args[0]), made, from_dlpack(self, args, nargs, kwnames));
+    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames && !PyCapsule_CheckExact(args[0]), made,
+                      from_dlpack(self, args, nargs, kwnames));
     return made;
 }

@@ -1,5 +1,6 @@
-/* import_interface.c: memory that an object describes in __array_interface__, __cuda_array_interface__ or __array_struct__.
- * Here what they hold is read once and made plain data; arrayinterface/ and cudaarrayinterface/ decide what of it is sound. */
+/* import_interface.c: memory that an object describes in __array_interface__,
+ * __cuda_array_interface__ or __array_struct__. Here what they hold is read once and made plain
+ * data; arrayinterface/ and cudaarrayinterface/ decide what of it is sound. */
 #include "../../cudaarrayinterface/interface.h"
 #include "../core/attribute.h"
 #include "exchange.h"
@@ -8,17 +9,23 @@
 #define HOST "data: __array_interface__"
 #define CUDA "data: __cuda_array_interface__"
 
-/* The entries that are read, each a reference of our own: what is asked for its value may empty the dict. */
+/* The entries that are read, each a reference of our own: what is asked for its value may empty the
+ * dict. */
 enum { VERSION, MASK, TYPESTR, DESCR, SHAPE, STRIDES, DATA, OFFSET, STREAM, ENTRIES };
-static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr", "shape", "strides", "data", "offset", "stream"};
+static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr", "shape",
+                                          "strides", "data", "offset",  "stream"};
 
 /* What is no plain data. */
 static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
-    return PyErr_Format(t->mistyped ? t->mistyped : PyExc_ValueError, "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key, found ? found : Py_None, expected), -1;
+    return PyErr_Format(t->mistyped ? t->mistyped : PyExc_ValueError,
+                        "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key,
+                        found ? found : Py_None, expected),
+           -1;
 }
 
 /* The same for an exception that asking for a value has raised. */
-static int unreadable(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
+static int unreadable(const gb_py_described *t, const char *key, const char *expected,
+                      PyObject *found) {
     return PyErr_Occurred() && !gb_py_forgive() ? -1 : wrong(t, key, expected, found);
 }
 
@@ -32,12 +39,19 @@ static int refused(const gb_py_described *t, const gb_error *e) {
 static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     gb_error e;
     const char *key;
-    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) return t->memory.itemsize = PyDataType_ELSIZE(t->descr), 0;
+    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e)))
+        return t->memory.itemsize = PyDataType_ELSIZE(t->descr), 0;
     if (!key) return -1;
     int named = strcmp(key, "descr") == 0;
     if (e.message[0] && !named) return refused(t, &e);
-    if (!e.message[0]) return wrong(t, key, named ? "a list of fields of plain memory, each with a name of its own" : "a str such as '<f8'", named ? fields : typestr);
-    return PyErr_Format(PyExc_ValueError, "%s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj), fields, e.message), -1;
+    if (!e.message[0])
+        return wrong(t, key,
+                     named ? "a list of fields of plain memory, each with a name of its own"
+                           : "a str such as '<f8'",
+                     named ? fields : typestr);
+    return PyErr_Format(PyExc_ValueError, "%s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj),
+                        fields, e.message),
+           -1;
 }
 
 static int check(gb_py_described *t) {
@@ -46,10 +60,15 @@ static int check(gb_py_described *t) {
 }
 
 static PyObject *over(PyTypeObject *type, const gb_py_described *t) {
-    static char nowhere[16];   /* NumPy would allocate where there is no address */
+    static char nowhere[16]; /* NumPy would allocate where there is no address */
     const gb_interface *d = &t->memory;
-    gb_py_imported m = {.descr = t->descr, .ndim = d->ndim, .shape = d->shape, .strides = d->strides, .readonly = t->readonly, .owner = t->owner,
-                    .data = d->data ? (char *)(uintptr_t)d->data : nowhere};
+    gb_py_imported m = {.descr = t->descr,
+                        .ndim = d->ndim,
+                        .shape = d->shape,
+                        .strides = d->strides,
+                        .readonly = t->readonly,
+                        .owner = t->owner,
+                        .data = d->data ? (char *)(uintptr_t)d->data : nowhere};
     return gb_py_from_memory(type, &m);
 }
 
@@ -67,9 +86,11 @@ static int read_number(const gb_py_described *t, int key, PyObject *value, int64
 }
 
 /* At most GB_MAXDIMS numbers: how many, or -1. */
-static int read_numbers(const gb_py_described *t, int key, const char *expected, PyObject *values, int64_t *numbers) {
+static int read_numbers(const gb_py_described *t, int key, const char *expected, PyObject *values,
+                        int64_t *numbers) {
     char name[64];
-    if (!values || !(PyTuple_Check(values) || PyList_Check(values))) return wrong(t, keys[key], expected, values);
+    if (!values || !(PyTuple_Check(values) || PyList_Check(values)))
+        return wrong(t, keys[key], expected, values);
     snprintf(name, sizeof name, "%s: %s", t->door, keys[key]);
     return gb_py_ints(values, name, numbers, GB_MAXDIMS);
 }
@@ -77,21 +98,31 @@ static int read_numbers(const gb_py_described *t, int key, const char *expected,
 static int read_version(const gb_py_described *t, int cuda, PyObject *value) {
     int overflow = 0;
     gb_error e;
-    int64_t version = value && PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : -1;
-    if (!value || !PyLong_Check(value) || overflow) return wrong(t, "version", cuda ? "0 to 3" : "3", value);
-    return (cuda ? gb_interface_cuda_version : gb_interface_version)(version, &e) < 0 ? refused(t, &e) : 0;
+    int64_t version =
+        value && PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : -1;
+    if (!value || !PyLong_Check(value) || overflow)
+        return wrong(t, "version", cuda ? "0 to 3" : "3", value);
+    return (cuda ? gb_interface_cuda_version : gb_interface_version)(version, &e) < 0
+               ? refused(t, &e)
+               : 0;
 }
 
 static int read_layout(gb_py_described *t, PyObject *sizes, PyObject *steps) {
     gb_interface *d = &t->memory;
     if ((d->ndim = read_numbers(t, SHAPE, "a tuple of ints", sizes, d->shape)) < 0) return -1;
     d->nstrides = -1;
-    return !steps || (d->nstrides = read_numbers(t, STRIDES, "None, or bytes for each index of shape", steps, d->strides)) >= 0 ? 0 : -1;
+    return !steps ||
+                   (d->nstrides = read_numbers(t, STRIDES, "None, or bytes for each index of shape",
+                                               steps, d->strides)) >= 0
+               ? 0
+               : -1;
 }
 
 /* data as (address, read-only). */
 static int read_address(gb_py_described *t, PyObject *pair, const char *expected) {
-    GB_PY_OWNED PyObject *number = pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2 ? PyNumber_Index(PyTuple_GetItem(pair, 0)) : NULL;
+    GB_PY_OWNED PyObject *number = pair && PyTuple_Check(pair) && PyTuple_Size(pair) == 2
+                                       ? PyNumber_Index(PyTuple_GetItem(pair, 0))
+                                       : NULL;
     if (number) t->memory.data = PyLong_AsUnsignedLongLong(number);
     if (!number || PyErr_Occurred()) return unreadable(t, "data", expected, pair);
     t->memory.length = -1;
@@ -109,19 +140,23 @@ static int read_buffer(gb_py_described *t, PyObject *data) {
     t->memory.data = (uintptr_t)b.buf;
     t->memory.length = b.len;
     t->readonly = b.readonly;
-    PyBuffer_Release(&b);   /* the memoryview keeps the memory in place */
+    PyBuffer_Release(&b); /* the memoryview keeps the memory in place */
     return 0;
 }
 
 static int read_host_data(gb_py_described *t, PyObject *data, PyObject *offset) {
     if (offset && read_number(t, OFFSET, offset, &t->memory.offset) < 0) return -1;
-    return data && PyTuple_Check(data) ? read_address(t, data, "(address, read-only) with an address of this process, or a buffer") : read_buffer(t, data);
+    return data && PyTuple_Check(data)
+               ? read_address(t, data,
+                              "(address, read-only) with an address of this process, or a buffer")
+               : read_buffer(t, data);
 }
 
 static int read_stream(gb_py_described *t, PyObject *stream) {
     gb_error e;
     if (!stream) return 0;
-    if (!PyLong_Check(stream) || PyBool_Check(stream)) return wrong(t, "stream", "None, 1, 2 or a stream's handle", stream);
+    if (!PyLong_Check(stream) || PyBool_Check(stream))
+        return wrong(t, "stream", "None, 1, 2 or a stream's handle", stream);
     if (read_number(t, STREAM, stream, &t->stream) < 0) return -1;
     return gb_interface_cuda_stream(t->stream, &e) < 0 ? refused(t, &e) : 0;
 }
@@ -134,9 +169,13 @@ static void forget_address_of_nothing(gb_interface *d) {
 
 static int read_values(gb_py_described *t, int cuda, PyObject **e) {
     t->memory.mask = e[MASK] != NULL;
-    if (read_version(t, cuda, e[VERSION]) < 0 || read_type(t, e[TYPESTR], e[DESCR]) < 0 || read_layout(t, e[SHAPE], e[STRIDES]) < 0) return -1;
+    if (read_version(t, cuda, e[VERSION]) < 0 || read_type(t, e[TYPESTR], e[DESCR]) < 0 ||
+        read_layout(t, e[SHAPE], e[STRIDES]) < 0)
+        return -1;
     if (!cuda) return read_host_data(t, e[DATA], e[OFFSET]) < 0 ? -1 : check(t);
-    if (read_address(t, e[DATA], "(address, read-only)") < 0 || read_stream(t, e[STREAM]) < 0 || check(t) < 0) return -1;
+    if (read_address(t, e[DATA], "(address, read-only)") < 0 || read_stream(t, e[STREAM]) < 0 ||
+        check(t) < 0)
+        return -1;
     forget_address_of_nothing(&t->memory);
     return 0;
 }
@@ -155,8 +194,12 @@ static int read_entries(PyObject *dict, PyObject **entries) {
 
 static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     PyObject *e[ENTRIES] = {NULL};
-    if (!PyDict_Check(interface)) return PyErr_Format(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj), interface), -1;
-    GB_PY_HELD PyObject *dict = PyDict_Copy(interface);   /* a key's own __eq__ may change the original */
+    if (!PyDict_Check(interface))
+        return PyErr_Format(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj),
+                            interface),
+               -1;
+    GB_PY_HELD PyObject *dict =
+        PyDict_Copy(interface); /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
     for (int i = 0; i < ENTRIES; i++) gb_py_let_go(e[i]);
     return rc;
@@ -168,21 +211,29 @@ int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *inter
     return read_dict(t, 1, interface);
 }
 
-/* described_memory(obj, its attribute, shape, typestr, data, strides), wherever it lies: (shape, (address, read-only), strides, dtype). */
+/* described_memory(obj, its attribute, shape, typestr, data, strides), wherever it lies: (shape,
+ * (address, read-only), strides, dtype). */
 PyObject *gb_py_described_memory(PyObject *self, PyObject *args) {
     PyObject *shape, *typestr, *data, *strides;
     gb_py_described t = {.mistyped = PyExc_TypeError};
     const gb_interface *d = &t.memory;
-    if (!PyArg_ParseTuple(args, "OsOOOO:described_memory", &t.obj, &t.door, &shape, &typestr, &data, &strides)) return NULL;
-    int sound = read_type(&t, typestr, NULL) == 0 && read_layout(&t, shape, strides == Py_None ? NULL : strides) == 0 &&
+    if (!PyArg_ParseTuple(args, "OsOOOO:described_memory", &t.obj, &t.door, &shape, &typestr, &data,
+                          &strides))
+        return NULL;
+    int sound = read_type(&t, typestr, NULL) == 0 &&
+                read_layout(&t, shape, strides == Py_None ? NULL : strides) == 0 &&
                 read_address(&t, data, "(address, read-only)") == 0 && check(&t) == 0;
-    PyObject *told = sound ? Py_BuildValue("(N(KO)NO)", gb_py_ints_tuple(d->shape, d->ndim), (unsigned long long)d->data, t.readonly ? Py_True : Py_False,
-                                           gb_py_ints_tuple(d->strides, d->ndim), (PyObject *)t.descr) : NULL;
+    PyObject *told =
+        sound ? Py_BuildValue("(N(KO)NO)", gb_py_ints_tuple(d->shape, d->ndim),
+                              (unsigned long long)d->data, t.readonly ? Py_True : Py_False,
+                              gb_py_ints_tuple(d->strides, d->ndim), (PyObject *)t.descr)
+              : NULL;
     gb_py_forget(&t);
     return told;
 }
 
-PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request) {
+PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface,
+                               int request) {
     gb_py_described t = {.obj = obj, .door = HOST};
     PyObject *object = read_dict(&t, 0, interface) < 0 ? NULL : over(type, &t);
     gb_py_forget(&t);
@@ -193,9 +244,13 @@ PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *inte
 
 /* The kind and size as a typestr; sizes are in bytes, also of text. */
 static PyObject *struct_typestr(char kind, int itemsize, int swapped) {
-    char order = itemsize == 1 ? '|' : (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN) == !swapped ? '<' : '>';
+    char order = itemsize == 1                                       ? '|'
+                 : (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN) == !swapped ? '<'
+                                                                     : '>';
     if (kind <= ' ' || kind > '~') kind = '?';
-    return kind == 'U' && itemsize % 4 ? PyUnicode_FromFormat("%cU%d/4", order, itemsize) : PyUnicode_FromFormat("%c%c%d", order, kind, kind == 'U' ? itemsize / 4 : itemsize);
+    return kind == 'U' && itemsize % 4
+               ? PyUnicode_FromFormat("%cU%d/4", order, itemsize)
+               : PyUnicode_FromFormat("%c%c%d", order, kind, kind == 'U' ? itemsize / 4 : itemsize);
 }
 
 /* All of the struct is copied before anything in it is asked for its value. */
@@ -203,7 +258,10 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
     gb_interface *d = &t->memory;
     const PyArrayInterface *s = PyCapsule_GetPointer(capsule, NULL);
     if (s->nd < 0 || s->nd > GB_MAXDIMS || (s->nd && !s->shape))
-        return PyErr_Format(PyExc_ValueError, "data: __array_struct__ of %R: nd is %d; expected 0 to %d, and a shape", Py_TYPE(t->obj), s->nd, GB_MAXDIMS), -1;
+        return PyErr_Format(PyExc_ValueError,
+                            "data: __array_struct__ of %R: nd is %d; expected 0 to %d, and a shape",
+                            Py_TYPE(t->obj), s->nd, GB_MAXDIMS),
+               -1;
     d->ndim = s->nd;
     d->nstrides = s->strides ? s->nd : -1;
     for (int i = 0; i < s->nd; i++) {
@@ -214,7 +272,8 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
     d->length = -1;
     t->readonly = !(s->flags & NPY_ARRAY_WRITEABLE);
     GB_PY_HELD PyObject *fields = s->flags & NPY_ARR_HAS_DESCR ? Py_XNewRef(s->descr) : NULL;
-    GB_PY_OWNED PyObject *typestr = struct_typestr(s->typekind, s->itemsize, !(s->flags & NPY_ARRAY_NOTSWAPPED));
+    GB_PY_OWNED PyObject *typestr =
+        struct_typestr(s->typekind, s->itemsize, !(s->flags & NPY_ARRAY_NOTSWAPPED));
     int rc = typestr && read_type(t, typestr, fields) == 0 ? check(t) : -1;
     if (rc == 0) t->owner = PyTuple_Pack(2, t->obj, capsule);
     return t->owner ? 0 : -1;
@@ -222,7 +281,8 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
 
 PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule, int request) {
     gb_py_described t = {.obj = obj, .door = "data: __array_struct__"};
-    const PyArrayInterface *s = PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+    const PyArrayInterface *s =
+        PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (!s || s->two != 2) return Py_NewRef(Py_NotImplemented);
     PyObject *object = read_struct(&t, capsule) < 0 ? NULL : over(type, &t);
     gb_py_forget(&t);

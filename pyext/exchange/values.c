@@ -5,7 +5,10 @@
 
 /* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
 static int numpy_would_believe(PyObject *obj) {
-    return PyObject_CheckBuffer(obj) ? 1 : gb_py_has_any(obj, (PyObject *[]){gb_py_attr.array_struct, gb_py_attr.array_interface}, 2);
+    return PyObject_CheckBuffer(obj)
+               ? 1
+               : gb_py_has_any(
+                     obj, (PyObject *[]){gb_py_attr.array_struct, gb_py_attr.array_interface}, 2);
 }
 
 static int is_list(PyObject *obj) { return PyList_Check(obj) || PyTuple_Check(obj); }
@@ -20,7 +23,8 @@ static PyObject *item_values(PyObject *item) {
 
 /* The list itself where nothing in it had to be replaced. */
 static PyObject *list_values(PyObject *list) {
-    GB_PY_HELD PyObject *items = PySequence_Tuple(list);   /* looking at an item may change the list */
+    GB_PY_HELD PyObject *items =
+        PySequence_Tuple(list); /* looking at an item may change the list */
     PyObject *made = NULL;
     if (!items || Py_EnterRecursiveCall(" while the values in a list are read")) return NULL;
     Py_ssize_t n = PyTuple_Size(items);
@@ -37,7 +41,7 @@ static PyObject *list_values(PyObject *list) {
     Py_LeaveRecursiveCall();
     if (failed) return gb_py_let_go(made), NULL;
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
-    PyObject *tuple = PyList_AsTuple(made);   /* as an index, a tuple is no list */
+    PyObject *tuple = PyList_AsTuple(made); /* as an index, a tuple is no list */
     Py_DECREF(made);
     return tuple;
 }
@@ -47,7 +51,10 @@ PyObject *gb_py_values_of(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj)) return gb_py_unmasked(obj);
     if (gb_py_is_value(obj)) return Py_NewRef(obj);
-    if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->location.kind == GB_PY_ON_DEVICE ? Py_NewRef(obj) : gb_py_field_numpy(obj, NULL);
+    if (gb_py_is_field(obj))
+        return ((gb_py_field *)obj)->location.kind == GB_PY_ON_DEVICE
+                   ? Py_NewRef(obj)
+                   : gb_py_field_numpy(obj, NULL);
     int believed = PyCapsule_CheckExact(obj) ? 1 : numpy_would_believe(obj);
     if (believed) return believed < 0 ? NULL : gb_py_wrap_for(NULL, obj, 0);
     PyObject *object = gb_py_unknown_to_numpy(obj);
@@ -57,14 +64,17 @@ PyObject *gb_py_values_of(PyObject *obj) {
 }
 
 int gb_py_is_one_value(PyObject *obj) {
-    return PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyArray_IsScalar(obj, Generic) ||
+    return PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) ||
+           PyArray_IsScalar(obj, Generic) ||
            (PyArray_Check(obj) && PyArray_NDIM((PyArrayObject *)obj) == 0);
 }
 
 PyArrayObject *gb_py_element(PyArray_Descr *descr, PyObject *value) {
     PyObject *one = NULL;
     GB_PY_OWNED PyObject *checked = gb_py_values_of(value);
-    if (checked) one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0, NULL, NULL, NULL, 0, NULL);
+    if (checked)
+        one = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef((PyObject *)descr), 0,
+                                   NULL, NULL, NULL, 0, NULL);
     if (one && PyArray_CopyObject((PyArrayObject *)one, checked) < 0) Py_CLEAR(one);
     return (PyArrayObject *)one;
 }

@@ -14,13 +14,20 @@ int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     gb_py_field *f = of(self);
     const gb_geometry *g = &f->geometry;
     int c = g->flags & GB_GEOMETRY_C_CONTIGUOUS, fortran = g->flags & GB_GEOMETRY_F_CONTIGUOUS;
-    if (f->location.kind != GB_PY_HEAP && gb_py_require_host_access(f) < 0) return view->obj = NULL, -1;
-    if (!f->dtype->format) return refuse(view, "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
+    if (f->location.kind != GB_PY_HEAP && gb_py_require_host_access(f) < 0)
+        return view->obj = NULL, -1;
+    if (!f->dtype->format)
+        return refuse(view,
+                      "this dtype has no buffer format (PEP 3118); use DLPack or field.numpy()");
     if ((flags & PyBUF_WRITABLE) && f->readonly) return refuse(view, "the Field is read-only");
-    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse(view, "the Field is not C-contiguous");
-    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !fortran) return refuse(view, "the Field is not Fortran-contiguous");
-    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !fortran) return refuse(view, "the Field is not contiguous");
-    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) return refuse(view, "a buffer without strides must be C-contiguous, and the Field is not");
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c)
+        return refuse(view, "the Field is not C-contiguous");
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !fortran)
+        return refuse(view, "the Field is not Fortran-contiguous");
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !fortran)
+        return refuse(view, "the Field is not contiguous");
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c)
+        return refuse(view, "a buffer without strides must be C-contiguous, and the Field is not");
     int nd = (flags & PyBUF_ND) == PyBUF_ND;
     view->buf = f->data;
     view->obj = Py_NewRef(self);
@@ -38,25 +45,36 @@ int gb_py_field_getbuffer(PyObject *self, Py_buffer *view, int flags) {
 
 int gb_py_field_expressible(const gb_py_field *f, const char *interface) {
     if (f->dtype->typestr) return 0;
-    return PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R", interface, f->dtype->descr), -1;
+    return PyErr_Format(PyExc_AttributeError, "this Field has no %s: it cannot express %R",
+                        interface, f->dtype->descr),
+           -1;
 }
 
 PyObject *gb_py_field_interface(const gb_py_field *f, void *address) {
     const gb_geometry *g = &f->geometry;
     GB_PY_OWNED PyObject *shape = gb_py_ints_tuple(g->shape, g->ndim);
-    GB_PY_OWNED PyObject *strides = g->flags & GB_GEOMETRY_C_CONTIGUOUS ? Py_NewRef(Py_None) : gb_py_ints_tuple(g->strides, g->ndim);
+    GB_PY_OWNED PyObject *strides = g->flags & GB_GEOMETRY_C_CONTIGUOUS
+                                        ? Py_NewRef(Py_None)
+                                        : gb_py_ints_tuple(g->strides, g->ndim);
     if (!shape || !strides) return NULL;
-    PyObject *dict = Py_BuildValue("{s:O,s:O,s:(NN),s:O,s:i}", "shape", shape, "typestr", f->dtype->typestr, "data",
-                                   PyLong_FromVoidPtr(address), PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
-    if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0) Py_CLEAR(dict);
+    PyObject *dict = Py_BuildValue("{s:O,s:O,s:(NN),s:O,s:i}", "shape", shape, "typestr",
+                                   f->dtype->typestr, "data", PyLong_FromVoidPtr(address),
+                                   PyBool_FromLong(f->readonly), "strides", strides, "version", 3);
+    if (dict && f->dtype->fields && PyDict_SetItemString(dict, "descr", f->dtype->fields) < 0)
+        Py_CLEAR(dict);
     return dict;
 }
 
 PyObject *gb_py_field_array_interface(PyObject *self, void *unused) {
     gb_py_field *f = of(self);
     if (gb_py_field_expressible(f, "__array_interface__") < 0) return NULL;
-    if (PyDataType_HASFIELDS(f->dtype->descr) && !f->dtype->format)   /* fields that lie elsewhere than a list of them says: __array__ is exact */
-        return PyErr_Format(PyExc_AttributeError, "this Field has no __array_interface__: NumPy would read %R as another dtype", f->dtype->descr);
+    if (PyDataType_HASFIELDS(f->dtype->descr) &&
+        !f->dtype
+             ->format) /* fields that lie elsewhere than a list of them says: __array__ is exact */
+        return PyErr_Format(
+            PyExc_AttributeError,
+            "this Field has no __array_interface__: NumPy would read %R as another dtype",
+            f->dtype->descr);
     if (gb_py_require_host_access(f) < 0) return NULL;
     return gb_py_field_interface(f, f->data);
 }

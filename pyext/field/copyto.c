@@ -12,8 +12,11 @@ int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides
         else if (n != 1) fits = 0;
     }
     if (!fits) {
-        GB_PY_OWNED PyObject *from = gb_py_ints_tuple(src->shape, src->ndim), *to = gb_py_ints_tuple(dst->shape, dst->ndim);
-        if (from && to) PyErr_Format(PyExc_ValueError, "src: shape %R does not broadcast to dst's shape %R", from, to);
+        GB_PY_OWNED PyObject *from = gb_py_ints_tuple(src->shape, src->ndim),
+                             *to = gb_py_ints_tuple(dst->shape, dst->ndim);
+        if (from && to)
+            PyErr_Format(PyExc_ValueError, "src: shape %R does not broadcast to dst's shape %R",
+                         from, to);
         return -1;
     }
     src->ndim = dst->ndim;
@@ -22,9 +25,10 @@ int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides
     return 0;
 }
 
-/* 1: the kernels convert; 0: NumPy has to. ndim is the source's. The caller holds both dtypes: comparing them can run
- * Python code (a title's __eq__). */
-int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting, int *types) {
+/* 1: the kernels convert; 0: NumPy has to. ndim is the source's. The caller holds both dtypes:
+ * comparing them can run Python code (a title's __eq__). */
+int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CASTING casting,
+                      int *types) {
     types[0] = types[1] = GB_RAW;
     if (from == to || PyArray_EquivTypes(from, to)) {
         if (casting == NPY_NO_CASTING && from->byteorder != to->byteorder) return 0;
@@ -33,23 +37,30 @@ int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CAST
     types[0] = gb_py_descr_type(to);
     types[1] = gb_py_descr_type(from);
     if (types[0] < 0 || types[1] < 0) return 0;
-    if (gb_type_is_complex(types[1]) && !gb_type_is_complex(types[0])) return 0;   /* NumPy warns of the lost part */
-    if (ndim == 0) return 0;   /* NumPy 1 looks at a single value */
+    if (gb_type_is_complex(types[1]) && !gb_type_is_complex(types[0]))
+        return 0;            /* NumPy warns of the lost part */
+    if (ndim == 0) return 0; /* NumPy 1 looks at a single value */
     return PyArray_CanCastTypeTo(from, to, casting);
 }
 
-/* Both sides, and whether the kernels convert between them; they are looked at once more after that was found out. */
-static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_py_memory *to, gb_py_memory *from) {
+/* Both sides, and whether the kernels convert between them; they are looked at once more after that
+ * was found out. */
+static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_py_memory *to,
+                gb_py_memory *from) {
     if (!gb_py_memory_of(dst, to) || !gb_py_memory_of(src, from)) return 0;
     if (gb_py_refuse_readonly(to) < 0) return -1;
-    PyArray_Descr *wanted = (PyArray_Descr *)Py_NewRef((PyObject *)to->descr), *given = (PyArray_Descr *)Py_NewRef((PyObject *)from->descr);
+    PyArray_Descr *wanted = (PyArray_Descr *)Py_NewRef((PyObject *)to->descr),
+                  *given = (PyArray_Descr *)Py_NewRef((PyObject *)from->descr);
     int types[2], kernels = gb_py_convertible(wanted, given, from->view.ndim, casting, types);
     gb_py_memory_of(dst, to);
     gb_py_memory_of(src, from);
     int same = to->descr == wanted && from->descr == given && !to->readonly;
-    Py_DECREF((PyObject *)wanted);   /* where they are the same, not the last reference */
+    Py_DECREF((PyObject *)wanted); /* where they are the same, not the last reference */
     Py_DECREF((PyObject *)given);
-    if (!same) return PyErr_SetString(PyExc_RuntimeError, "dst, src: they changed while their dtypes were compared"), -1;
+    if (!same)
+        return PyErr_SetString(PyExc_RuntimeError,
+                               "dst, src: they changed while their dtypes were compared"),
+               -1;
     to->view.type = types[0];
     from->view.type = types[1];
     return kernels;
@@ -62,5 +73,6 @@ int gb_py_copy_objects(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObje
     if (kernels <= 0) return kernels;
     if (gb_py_broadcast(&from.view, &to.view, strides) < 0) return -1;
     gb_copy copy;
-    return gb_py_copy_finish(&copy, gb_copy_plan(&copy, &to.view, &from.view), progress) < 0 ? -1 : 1;
+    return gb_py_copy_finish(&copy, gb_copy_plan(&copy, &to.view, &from.view), progress) < 0 ? -1
+                                                                                             : 1;
 }

@@ -1,16 +1,18 @@
-/* core.c: the record that a Field is: made, told what it holds and what its indices mean, and let go. Everything that
- * makes a Field, over whatever memory, starts here. */
+/* core.c: the record that a Field is: made, told what it holds and what its indices mean, and let
+ * go. Everything that makes a Field, over whatever memory, starts here. */
 #include "field.h"
 #include "../core/keywords.h"
 #include "../core/memory.h"
 
-PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType, *gb_py_ManagedFieldType;
+PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType,
+    *gb_py_ManagedFieldType;
 
 /* ---- life ---- */
 
-/* Views come and go: the memory of a few waits for the next, which saves an allocator and most of the zeros. Plain host
- * Fields only, which are of one size. Not under a sanitizer, which would take the use of a dead Field for that of a new one, nor
- * where there is no GIL: other threads may still look whether a dead Field is one. */
+/* Views come and go: the memory of a few waits for the next, which saves an allocator and most of
+ * the zeros. Plain host Fields only, which are of one size. Not under a sanitizer, which would take
+ * the use of a dead Field for that of a new one, nor where there is no GIL: other threads may still
+ * look whether a dead Field is one. */
 #if defined(__SANITIZE_ADDRESS__) || defined(Py_GIL_DISABLED)
 #define SPARES 0
 #else
@@ -20,7 +22,8 @@ static gb_py_field *spares[SPARES + 1];
 static int n_spares;
 
 static gb_py_field *fresh(PyTypeObject *type) {
-    if (SPARES == 0 || type != gb_py_HostFieldType || n_spares == 0) return (gb_py_field *)PyType_GenericAlloc(type, 0);
+    if (SPARES == 0 || type != gb_py_HostFieldType || n_spares == 0)
+        return (gb_py_field *)PyType_GenericAlloc(type, 0);
     gb_py_field *f = spares[--n_spares];
     memset(&f->geometry, 0, offsetof(gb_py_field, room) - offsetof(gb_py_field, geometry));
     PyObject_Init((PyObject *)f, type);
@@ -42,7 +45,9 @@ gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
     gb_py_field *f = fresh(type);
     if (!f || own_ndim < 0) return f;
     /* Behind the lists is room for the origin and the halo. */
-    f->lists = own_ndim <= GB_PY_FIELD_INLINE ? f->room : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
+    f->lists = own_ndim <= GB_PY_FIELD_INLINE
+                   ? f->room
+                   : malloc(meta_at(own_ndim) + (3 * (size_t)own_ndim + 1) * sizeof(int64_t));
     if (!f->lists) return Py_DECREF((PyObject *)f), (gb_py_field *)PyErr_NoMemory();
     gb_geometry_set_lists(&f->geometry, own_ndim, f->lists);
     return f;
@@ -70,7 +75,7 @@ void gb_py_field_dealloc(PyObject *self) {
     Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
-    if (!f->lists) {   /* else the origin and the halo lie in the lists */
+    if (!f->lists) { /* else the origin and the halo lie in the lists */
         free(f->origin);
         free(f->halo);
     }
@@ -81,15 +86,17 @@ void gb_py_field_dealloc(PyObject *self) {
 /* ---- what it holds, and what its indices mean ---- */
 
 int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo) {
-    size_t n = (size_t)f->geometry.ndim + 1;   /* never zero bytes */
+    size_t n = (size_t)f->geometry.ndim + 1; /* never zero bytes */
     if (f->lists) {
         int64_t *room = (int64_t *)((char *)f->lists + meta_at(f->geometry.ndim));
         if (want_origin && !f->origin) f->origin = memset(room, 0, (n - 1) * sizeof *room);
         if (want_halo && !f->halo) f->halo = memset(room + n - 1, 0, 2 * (n - 1) * sizeof *room);
         return 0;
     }
-    if (want_origin && !f->origin && !(f->origin = calloc(n, sizeof *f->origin))) return PyErr_NoMemory(), -1;
-    if (want_halo && !f->halo && !(f->halo = calloc(2 * n, sizeof *f->halo))) return PyErr_NoMemory(), -1;
+    if (want_origin && !f->origin && !(f->origin = calloc(n, sizeof *f->origin)))
+        return PyErr_NoMemory(), -1;
+    if (want_halo && !f->halo && !(f->halo = calloc(2 * n, sizeof *f->halo)))
+        return PyErr_NoMemory(), -1;
     return 0;
 }
 
@@ -116,11 +123,13 @@ int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) {
 }
 
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
-    return gb_py_field_set_lists(f, meta->has_origin ? meta->origin : NULL, meta->has_halo ? meta->halo : NULL, meta->base);
+    return gb_py_field_set_lists(f, meta->has_origin ? meta->origin : NULL,
+                                 meta->has_halo ? meta->halo : NULL, meta->base);
 }
 
 gb_py_plan_object *gb_py_field_plan(gb_py_field *f) {
-    if (!f->plan) f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->location);
+    if (!f->plan)
+        f->plan = gb_py_plan_describe(&f->geometry, (uintptr_t)f->data, f->dtype, f->location);
     return f->plan;
 }
 
@@ -130,4 +139,6 @@ gb_py_block_object *gb_py_block_behind(PyObject *obj) {
     return obj && gb_py_is_block(obj) ? (gb_py_block_object *)obj : NULL;
 }
 
-int gb_py_is_field(PyObject *obj) { return Py_TYPE(obj) == gb_py_HostFieldType || PyObject_TypeCheck(obj, gb_py_FieldType); }
+int gb_py_is_field(PyObject *obj) {
+    return Py_TYPE(obj) == gb_py_HostFieldType || PyObject_TypeCheck(obj, gb_py_FieldType);
+}

@@ -3,13 +3,14 @@
 #include "field.h"
 #include "../core/upcall.h"
 
-/* A view with the indices from[0], from[1], ... of f, at most GB_MAXDIMS; -1 is a new index of one element, named as in codes. */
+/* A view with the indices from[0], from[1], ... of f, at most GB_MAXDIMS; -1 is a new index of one
+ * element, named as in codes. */
 static gb_py_field *picked(const gb_py_field *f, const int *from, const int32_t *codes, int n) {
     gb_py_field *view = gb_py_field_alloc(Py_TYPE((PyObject *)f), n);
     if (!view) return NULL;
     gb_py_field_share(view, f);
     view->data = f->data;
-    gb_py_field_room(view, f->origin != NULL, f->halo != NULL);   /* in its own lists: cannot fail */
+    gb_py_field_room(view, f->origin != NULL, f->halo != NULL); /* in its own lists: cannot fail */
     for (int i = 0; i < n; i++) {
         int k = from[i];
         view->geometry.shape[i] = k < 0 ? 1 : f->geometry.shape[k];
@@ -33,7 +34,9 @@ static int find(const int32_t *codes, int n, int32_t code) {
 
 static PyObject *not_a_permutation(const gb_py_field *f, PyObject *given) {
     GB_PY_OWNED PyObject *own = gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim);
-    if (own) PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R", given, own);
+    if (own)
+        PyErr_Format(PyExc_ValueError, "dims: %R is not a permutation of this Field's dims %R",
+                     given, own);
     return NULL;
 }
 
@@ -46,7 +49,8 @@ PyObject *gb_py_field_reversed(PyObject *self, void *unused) {
 }
 
 /* Numbers of indices, as NumPy counts them: the codes of those indices. */
-static int by_number(const gb_py_field *f, PyObject *const *items, Py_ssize_t count, int32_t *codes) {
+static int by_number(const gb_py_field *f, PyObject *const *items, Py_ssize_t count,
+                     int32_t *codes) {
     int n = f->geometry.ndim;
     for (Py_ssize_t i = 0; i < count; i++) {
         int64_t k;
@@ -72,14 +76,19 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
     PyObject *items[GB_MAXDIMS + 1];
     GB_PY_OWNED PyObject *dims = nargs == 1 ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
     if (!dims) return NULL;
-    Py_ssize_t count = PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
+    Py_ssize_t count =
+        PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
     for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
     if (nargs == 1 && PyLong_Check(dims)) items[count++] = dims;
-    n = all_ints(items, count) ? by_number(f, items, count, codes) : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
+    n = all_ints(items, count) ? by_number(f, items, count, codes)
+                               : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
     matched = n == f->geometry.ndim;
     for (int i = 0; matched && i < n; i++)
-        matched = (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
-    return n == -1 ? NULL : matched ? (PyObject *)picked(f, from, codes, n) : not_a_permutation(f, dims);
+        matched =
+            (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
+    return n == -1   ? NULL
+           : matched ? (PyObject *)picked(f, from, codes, n)
+                     : not_a_permutation(f, dims);
 }
 
 /* ---- values for a target ---- */
@@ -90,10 +99,12 @@ static gb_py_field *into(const gb_py_field *f, const gb_py_field *target, const 
     int from[GB_MAXDIMS];
     for (int i = 0; i < own->ndim; i++) {
         if (find(to->dims, to->ndim, own->dims[i]) >= 0) continue;
-        GB_PY_OWNED PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim), *ours = gb_py_dims_tuple(to->dims, to->ndim);
+        GB_PY_OWNED PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim),
+                             *ours = gb_py_dims_tuple(to->dims, to->ndim);
         GB_PY_OWNED PyObject *lacking = gb_py_dims_tuple(&own->dims[i], 1);
         if (theirs && ours && lacking)
-            PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg, theirs, ours, PyTuple_GetItem(lacking, 0));
+            PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg,
+                         theirs, ours, PyTuple_GetItem(lacking, 0));
         return NULL;
     }
     for (int i = 0; i < to->ndim; i++) from[i] = find(own->dims, own->ndim, to->dims[i]);
@@ -103,26 +114,33 @@ static gb_py_field *into(const gb_py_field *f, const gb_py_field *target, const 
 /* Numbers, arrays and lists cannot be asked for names; most other objects carry none either. */
 static int may_have_names(PyObject *obj) {
     if (gb_py_is_field(obj)) return ((gb_py_field *)obj)->dims_given;
-    if (PyArray_CheckExact(obj) || PyFloat_Check(obj) || PyLong_Check(obj) || PyComplex_Check(obj) || PyList_Check(obj) ||
-        PyTuple_Check(obj) || PyUnicode_Check(obj) || PyBytes_Check(obj) || PyArray_IsScalar(obj, Generic))
+    if (PyArray_CheckExact(obj) || PyFloat_Check(obj) || PyLong_Check(obj) ||
+        PyComplex_Check(obj) || PyList_Check(obj) || PyTuple_Check(obj) || PyUnicode_Check(obj) ||
+        PyBytes_Check(obj) || PyArray_IsScalar(obj, Generic))
         return 0;
-    PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.dims, gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};
+    PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.dims, gb_py_attr.gt_interface,
+                               gb_py_attr.gt_data_interface};
     return gb_py_has_any(obj, names, 4);
 }
 
 int gb_py_names_count(PyObject *target, PyObject *values) {
-    return gb_py_is_field(target) && ((gb_py_field *)target)->dims_given ? may_have_names(values) : 0;
+    return gb_py_is_field(target) && ((gb_py_field *)target)->dims_given ? may_have_names(values)
+                                                                         : 0;
 }
 
 PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
     const gb_py_field *to = (gb_py_field *)target;
     int named = gb_py_names_count(target, values);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(values);
-    GB_PY_OWNED PyObject *field = gb_py_is_field(values) ? Py_NewRef(values) : gb_py_upcall_to(GB_PY_UP_NAMED, "(O)", values);   /* a storage, an xarray.DataArray */
+    GB_PY_OWNED PyObject *field =
+        gb_py_is_field(values)
+            ? Py_NewRef(values)
+            : gb_py_upcall_to(GB_PY_UP_NAMED, "(O)", values); /* a storage, an xarray.DataArray */
     if (!field || !gb_py_is_field(field)) return Py_XNewRef(field);
     gb_py_field *f = (gb_py_field *)field;
     int n = to->geometry.ndim;
-    int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims, (size_t)n * sizeof *f->geometry.dims) == 0;
+    int same = n == f->geometry.ndim && memcmp(f->geometry.dims, to->geometry.dims,
+                                               (size_t)n * sizeof *f->geometry.dims) == 0;
     return same || !f->dims_given ? Py_NewRef(field) : (PyObject *)into(f, to, arg);
 }
 
@@ -131,7 +149,8 @@ PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
 PyObject *gb_py_key_by_name(PyObject *self, PyObject *key) {
     Py_ssize_t n = PyTuple_Check(key) ? PyTuple_Size(key) : 1;
     int named = 0;
-    for (Py_ssize_t i = 0; i < n && !named; i++) named = may_have_names(PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key);
+    for (Py_ssize_t i = 0; i < n && !named; i++)
+        named = may_have_names(PyTuple_Check(key) ? PyTuple_GetItem(key, i) : key);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(key);
     return gb_py_upcall_to(GB_PY_UP_KEY, "(OO)", self, key);
 }

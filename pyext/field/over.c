@@ -1,16 +1,26 @@
-/* over.c: Fields and arrays over memory that is there already: as somebody described it, or another Field's. */
+/* over.c: Fields and arrays over memory that is there already: as somebody described it, or another
+ * Field's. */
 #include "field.h"
 
 static int plain(const gb_py_imported *m) {
     if (m->ndim > GB_MAXDIMS)
-        return PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed", m->ndim, GB_MAXDIMS), 0;
-    if (!PyDataType_FLAGCHK(m->descr, NPY_ITEM_REFCOUNT) && !PyDataType_FLAGCHK(m->descr, NPY_ITEM_HASOBJECT)) return 1;
-    return PyErr_Format(PyExc_TypeError, "data: its dtype %R holds Python objects; only plain memory can be shared", m->descr), 0;
+        return PyErr_Format(PyExc_ValueError, "data: %d dimensions; at most %d are allowed",
+                            m->ndim, GB_MAXDIMS),
+               0;
+    if (!PyDataType_FLAGCHK(m->descr, NPY_ITEM_REFCOUNT) &&
+        !PyDataType_FLAGCHK(m->descr, NPY_ITEM_HASOBJECT))
+        return 1;
+    return PyErr_Format(PyExc_TypeError,
+                        "data: its dtype %R holds Python objects; only plain memory can be shared",
+                        m->descr),
+           0;
 }
 
 PyObject *gb_py_from_memory(PyTypeObject *type, const gb_py_imported *m) {
     if (!plain(m)) return NULL;
-    if (!type) return gb_py_array_view(m->descr, m->ndim, m->shape, m->strides, m->data, m->readonly ? 0 : NPY_ARRAY_WRITEABLE, m->owner);
+    if (!type)
+        return gb_py_array_view(m->descr, m->ndim, m->shape, m->strides, m->data,
+                                m->readonly ? 0 : NPY_ARRAY_WRITEABLE, m->owner);
     type = gb_py_type_for(type, m->location);
     gb_py_field *f = type ? gb_py_field_alloc(type, m->ndim) : NULL;
     if (!f) return NULL;

@@ -18,8 +18,10 @@ static void detach(gb_gu_run *job, void *thread) {
         PyErr_NormalizeException(&type, &value, &trace);
         Py_XDECREF(type);
         Py_XDECREF(trace);
-        PyObject *none = NULL;   /* the first one stays */
-        if (!__atomic_compare_exchange_n((PyObject **)&job->error, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) Py_XDECREF(value);
+        PyObject *none = NULL; /* the first one stays */
+        if (!__atomic_compare_exchange_n((PyObject **)&job->error, &none, value, 0,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            Py_XDECREF(value);
         gb_gu_run_stop(job);
     }
     PyGILState_Release(PyGILState_UNLOCKED);

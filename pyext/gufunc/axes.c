@@ -1,11 +1,14 @@
-/* axes.c: axis=, axes= and keepdims= as words of the encoded request; gufunc/axes.go turns operands by them. */
+/* axes.c: axis=, axes= and keepdims= as words of the encoded request; gufunc/axes.go turns operands
+ * by them. */
 #include "gufunc.h"
 
 /* How many axes, and which; as many words as that, or -1. */
 static int read_entry(PyObject *obj, int64_t *to) {
     int n = 1;
-    if (!PyIndex_Check(obj) || PySequence_Check(obj)) n = gb_py_ints(obj, "axes", to + 1, GB_GU_MAXCORE);
-    else if (gb_py_int64(obj, "axes", "an int or a tuple of ints for each operand", &to[1]) < 0) n = -1;
+    if (!PyIndex_Check(obj) || PySequence_Check(obj))
+        n = gb_py_ints(obj, "axes", to + 1, GB_GU_MAXCORE);
+    else if (gb_py_int64(obj, "axes", "an int or a tuple of ints for each operand", &to[1]) < 0)
+        n = -1;
     to[0] = n;
     return n < 0 ? -1 : n + 1;
 }
@@ -15,7 +18,9 @@ static int read_list(gb_py_invocation *v, PyObject *axes) {
     if (!list) {
         if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
-        return PyErr_Format(PyExc_TypeError, "axes: expected a list with an entry for each operand, got %R", axes), -1;
+        return PyErr_Format(PyExc_TypeError,
+                            "axes: expected a list with an entry for each operand, got %R", axes),
+               -1;
     }
     int n = (int)PyTuple_Size(list), words;
     if (n > v->nop) return gb_py_setup_error("axes: %d entries for %d operands", n, v->nop);

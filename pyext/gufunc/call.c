@@ -17,7 +17,8 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
     /* Only what is read before it is written: the whole record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
-    v->nheld = v->has_where = v->workers = v->ignore_errors = v->errors = v->named = v->arrangement = v->naxes = 0;
+    v->nheld = v->has_where = v->workers = v->ignore_errors = v->errors = v->named =
+        v->arrangement = v->naxes = 0;
     v->uniforms = NULL;
     v->codes = NULL;
     v->entry = NULL;
@@ -34,26 +35,35 @@ static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
 /* ---- reading ---- */
 
 static int wrong_count(gb_py_invocation *v, const char *format, Py_ssize_t n, int nout) {
-    GB_PY_OWNED PyObject *signature = gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_SIGNATURE);
-    GB_PY_OWNED PyObject *name = signature ? gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NAME) : NULL;
+    GB_PY_OWNED PyObject *signature =
+        gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_SIGNATURE);
+    GB_PY_OWNED PyObject *name =
+        signature ? gb_py_upcall_of((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NAME) : NULL;
     if (name && nout) gb_py_setup_error(format, n, signature, nout);
-    else if (name) gb_py_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
+    else if (name)
+        gb_py_setup_error(format, name, n, signature, v->gufunc->info.nin, v->gufunc->info.nout);
     return -1;
 }
 
 static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout, nargs = (int)PyTuple_Size(args);
-    if (out && nargs > nin) return gb_py_setup_error("out: outputs are given both by position and as out=");
+    if (out && nargs > nin)
+        return gb_py_setup_error("out: outputs are given both by position and as out=");
     Py_ssize_t given = !out ? 0 : PyTuple_Check(out) ? PyTuple_Size(out) : 1;
-    if (out && PyTuple_Check(out) && given != nout) return wrong_count(v, "out: %zd arrays given, %S has %d outputs", given, nout);
+    if (out && PyTuple_Check(out) && given != nout)
+        return wrong_count(v, "out: %zd arrays given, %S has %d outputs", given, nout);
     for (int i = 0; i < nout; i++) {
-        PyObject *each = nin + i < nargs ? PyTuple_GetItem(args, nin + i) : i >= given ? Py_None : PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
+        PyObject *each = nin + i < nargs      ? PyTuple_GetItem(args, nin + i)
+                         : i >= given         ? Py_None
+                         : PyTuple_Check(out) ? PyTuple_GetItem(out, i)
+                                              : out;
         if (gb_py_read_output(&v->arg[nin + i], each, i, nout > 1) < 0) return -1;
     }
     return 0;
 }
 
-/* By name when every input has names or needs none. An axis that is a name is looked for first (gufunc/axes.go). */
+/* By name when every input has names or needs none. An axis that is a name is looked for first
+ * (gufunc/axes.go). */
 static void match_by_name(gb_py_invocation *v) {
     int every = 1, some = 0;
     for (int i = 0; i < v->gufunc->info.nin; i++) {
@@ -71,8 +81,12 @@ static int read_call(gb_py_invocation *v, PyObject *args, PyObject *kwargs) {
     gb_py_keywords k;
     Py_ssize_t nargs = PyTuple_Size(args);
     if (gb_py_read_keywords(v, kwargs, &k) < 0) return -1;
-    if (nargs < g->info.nin || nargs > v->nop) return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs", nargs, 0);
-    if ((v->errors = gb_py_read_errors(k.errors)) < 0 || gb_py_read_workers(k.workers, &v->workers) < 0) return -1;
+    if (nargs < g->info.nin || nargs > v->nop)
+        return wrong_count(v, "%S: %zd operands given; %S takes %d inputs and up to %d outputs",
+                           nargs, 0);
+    if ((v->errors = gb_py_read_errors(k.errors)) < 0 ||
+        gb_py_read_workers(k.workers, &v->workers) < 0)
+        return -1;
     v->ignore_errors = v->errors == GB_PY_IGNORE;
     for (int i = 0; i < g->info.nin; i++)
         if (gb_py_read_input(&v->arg[i], PyTuple_GetItem(args, i), i) < 0) return -1;
@@ -97,7 +111,9 @@ static PyObject *codes_of(const gb_py_invocation *v) {
 static PyObject *with_info(const gb_py_invocation *v, PyObject *result) {
     PyObject *type = gb_py_upcall_get(GB_PY_UP_ERROR_INFO), *info = NULL;
     GB_PY_OWNED PyObject *codes = codes_of(v);
-    if (type && codes) info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed, (long long)v->nselected);
+    if (type && codes)
+        info = PyObject_CallFunction(type, "OLL", codes, (long long)v->nfailed,
+                                     (long long)v->nselected);
     return info ? Py_BuildValue("(ON)", result, info) : NULL;
 }
 
@@ -106,24 +122,27 @@ static PyObject *outcome(gb_py_invocation *v) {
     if (!plain || (!v->codes && v->errors != GB_PY_RETURN)) return plain;
     GB_PY_OWNED PyObject *results = plain;
     if (v->errors == GB_PY_RETURN) return with_info(v, results);
-    return gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, results, v->codes, (long long)v->nfailed,
-                           (long long)v->nselected, gb_py_errors_words[v->errors]);
+    return gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLs)", (PyObject *)v->gufunc, results,
+                           v->codes, (long long)v->nfailed, (long long)v->nselected,
+                           gb_py_errors_words[v->errors]);
 }
 
 PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
     gb_py_invocation v;
     start(&v, (gb_py_gufunc_object *)self);
-    PyObject *result = read_call(&v, args, kwargs) == 0 && gb_py_invoke(&v) == 0 ? outcome(&v) : NULL;
+    PyObject *result =
+        read_call(&v, args, kwargs) == 0 && gb_py_invoke(&v) == 0 ? outcome(&v) : NULL;
     clear(&v);
     return result;
 }
 
-/* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk, core sizes,
- * shape, strides and dims of each new output), what the call would do. */
+/* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk,
+ * core sizes, shape, strides and dims of each new output), what the call would do. */
 PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
     PyObject *args, *kwargs, *result = NULL;
     gb_py_invocation v;
-    if (!PyArg_ParseTuple(pair, "O!O!:_resolve", &PyTuple_Type, &args, &PyDict_Type, &kwargs)) return NULL;
+    if (!PyArg_ParseTuple(pair, "O!O!:_resolve", &PyTuple_Type, &args, &PyDict_Type, &kwargs))
+        return NULL;
     start(&v, (gb_py_gufunc_object *)self);
     if (read_call(&v, args, kwargs) == 0 && (v.entry = gb_py_entry_for(&v))) {
         const gb_gu_call *call = v.entry->call;
@@ -131,9 +150,11 @@ PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
         for (int i = call->nin; outs && i < v.nop; i++)
             gb_py_put(&outs, i - call->nin, gb_py_output_describe(&v, i));
         if (outs)
-            result = Py_BuildValue("(iNNLLLNN)", v.kernel, PyBytes_FromStringAndSize((const char *)v.types, v.nop),
-                                   gb_py_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n, (long long)call->nchunks,
-                                   (long long)call->chunk, gb_py_ints_tuple(call->core, call->ncore), outs);
+            result = Py_BuildValue(
+                "(iNNLLLNN)", v.kernel, PyBytes_FromStringAndSize((const char *)v.types, v.nop),
+                gb_py_ints_tuple(call->outer_shape, call->outer_ndim), (long long)call->n,
+                (long long)call->nchunks, (long long)call->chunk,
+                gb_py_ints_tuple(call->core, call->ncore), outs);
     }
     clear(&v);
     return result;

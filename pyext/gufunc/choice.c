@@ -20,10 +20,13 @@ static int same_signature(PyObject *a, PyObject *b) {
     if (a == b) return 1;
     if (!a || !b) return 0;
     if (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b)) return PyUnicode_Compare(a, b) == 0;
-    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b) || PyTuple_Size(a) != PyTuple_Size(b)) return 0;
+    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b) || PyTuple_Size(a) != PyTuple_Size(b))
+        return 0;
     for (Py_ssize_t i = 0; i < PyTuple_Size(a); i++) {
         PyObject *x = PyTuple_GetItem(a, i), *y = PyTuple_GetItem(b, i);
-        if (x != y && !(PyUnicode_CheckExact(x) && PyUnicode_CheckExact(y) && PyUnicode_Compare(x, y) == 0)) return 0;
+        if (x != y &&
+            !(PyUnicode_CheckExact(x) && PyUnicode_CheckExact(y) && PyUnicode_Compare(x, y) == 0))
+            return 0;
     }
     return 1;
 }
@@ -32,18 +35,22 @@ static void fill_key(const gb_py_invocation *v, gb_py_choice *c) {
     memset(c->key, 0, sizeof c->key);
     for (int i = 0; i < v->nop; i++) {
         const gb_py_arg *a = &v->arg[i];
-        c->key[i] = a->weak ? 0x80 | a->weak : a->absent ? 0 : (uint8_t)(a->type | (a->swapped ? GB_BRIDGE_SWAPPED : 0));
+        c->key[i] = a->weak     ? 0x80 | a->weak
+                    : a->absent ? 0
+                                : (uint8_t)(a->type | (a->swapped ? GB_BRIDGE_SWAPPED : 0));
     }
 }
 
 static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invocation *v) {
     gb_py_choice *c = g->choices;
     for (int k = 0; k < g->nchoices; k++, c++) {
-        if (memcmp(c->key, wanted->key, sizeof c->key) || c->casting != wanted->casting || c->dtype != wanted->dtype) continue;
+        if (memcmp(c->key, wanted->key, sizeof c->key) || c->casting != wanted->casting ||
+            c->dtype != wanted->dtype)
+            continue;
         if (!same_signature(c->signature, wanted->signature)) continue;
         v->kernel = c->kernel;
         memcpy(v->types, c->types, sizeof v->types);
-        if (k) {   /* what is asked for often comes to the front */
+        if (k) { /* what is asked for often comes to the front */
             gb_py_choice up = *c;
             *c = c[-1];
             c[-1] = up;
@@ -54,8 +61,10 @@ static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invoca
 }
 
 static int remember(gb_py_gufunc_object *g, const gb_py_choice *c) {
-    if (c->signature && !PyUnicode_CheckExact(c->signature) && !PyTuple_CheckExact(c->signature)) return 0;
-    if (!g->choices && !(g->choices = calloc(MOST_CHOICES, sizeof *g->choices))) return PyErr_NoMemory(), -1;
+    if (c->signature && !PyUnicode_CheckExact(c->signature) && !PyTuple_CheckExact(c->signature))
+        return 0;
+    if (!g->choices && !(g->choices = calloc(MOST_CHOICES, sizeof *g->choices)))
+        return PyErr_NoMemory(), -1;
     gb_py_choice *slot = &g->choices[g->nchoices < MOST_CHOICES ? g->nchoices++ : MOST_CHOICES - 1];
     GB_PY_OWNED PyObject *old = slot->signature;
     Py_XINCREF(c->signature);
@@ -76,13 +85,17 @@ static PyObject *seen(const gb_py_invocation *v, int from, int to) {
 
 static int ask(gb_py_invocation *v, const gb_py_keywords *k, gb_py_choice *c) {
     gb_py_gufunc_object *g = v->gufunc;
-    GB_PY_OWNED PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop), *number = NULL;
+    GB_PY_OWNED PyObject *inputs = seen(v, 0, g->info.nin), *outs = seen(v, g->info.nin, v->nop),
+                         *number = NULL;
     if (inputs && outs)
-        number = gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_CHOOSE, "(OOOOs)", inputs, outs, k->dtype ? k->dtype : Py_None,
-                                 k->signature ? k->signature : Py_None, gb_gu_casting_name(c->casting));
+        number =
+            gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_CHOOSE, "(OOOOs)", inputs, outs,
+                            k->dtype ? k->dtype : Py_None, k->signature ? k->signature : Py_None,
+                            gb_gu_casting_name(c->casting));
     long n = number ? PyLong_AsLong(number) : -1;
     if (n < 0 || n >= g->info.nkernels) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "_choose: kernel %ld of %d", n, g->info.nkernels);
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "_choose: kernel %ld of %d", n, g->info.nkernels);
         return -1;
     }
     v->kernel = c->kernel = (int32_t)n;
@@ -100,7 +113,7 @@ static int choose(gb_py_invocation *v, const gb_py_keywords *k) {
         int64_t none[1];
         int n;
         GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(k->dtype, none, 0, &n);
-        if (!dtype) PyErr_Clear();   /* _choose says it with the word dtype */
+        if (!dtype) PyErr_Clear(); /* _choose says it with the word dtype */
         c.dtype = dtype ? gb_py_type_of_descr(dtype->descr) : 0;
         cacheable = c.dtype != 0;
     }
@@ -115,8 +128,9 @@ static int ask_numbers(gb_py_invocation *v, int *again) {
     GB_PY_OWNED PyObject *numbers = PyTuple_New(nin), *found = NULL;
     for (int i = 0; numbers && i < nin; i++)
         gb_py_put(&numbers, i, Py_NewRef(v->arg[i].weak ? v->arg[i].given : Py_None));
-    if (numbers) found = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NUMBERS, "(ON)", numbers,
-                                              PyBytes_FromStringAndSize((const char *)v->types, nin));
+    if (numbers)
+        found = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_NUMBERS, "(ON)", numbers,
+                                PyBytes_FromStringAndSize((const char *)v->types, nin));
     if (found && PyTuple_CheckExact(found) && PyTuple_Size(found) == nin) {
         rc = 0;
         for (int i = 0; i < nin; i++) {

@@ -21,7 +21,8 @@ static gb_py_entry *to_front(gb_py_entries *all, gb_py_entry **set, int way, gb_
     return all->latest = set[0] = e;
 }
 
-gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t *hash) {
+gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int64_t n,
+                                uint64_t *hash) {
     if (all->latest && is_it(all->latest, encoding, n)) return all->latest->refs++, all->latest;
     *hash = hash_of(encoding, n);
     gb_py_entry **set = all->sets[*hash % GB_PY_SETS];
@@ -39,9 +40,10 @@ const gb_gu_call *gb_py_entries_of_kernel(const gb_py_entries *all, int kernel) 
     return NULL;
 }
 
-gb_py_entry *gb_py_entries_keep(gb_py_entries *all, const int64_t *encoding, int64_t n, uint64_t hash, void *plan,
-                                void (*free_plan)(void *)) {
-    gb_py_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding), **set = all->sets[hash % GB_PY_SETS];
+gb_py_entry *gb_py_entries_keep(gb_py_entries *all, const int64_t *encoding, int64_t n,
+                                uint64_t hash, void *plan, void (*free_plan)(void *)) {
+    gb_py_entry *e = malloc(sizeof *e + (size_t)n * sizeof *encoding),
+                **set = all->sets[hash % GB_PY_SETS];
     if (!e) return free_plan(plan), (gb_py_entry *)PyErr_NoMemory();
     *e = (gb_py_entry){.plan = plan, .free_plan = free_plan, .hash = hash, .refs = 2, .n = n};
     memcpy(e->encoding, encoding, (size_t)n * sizeof *encoding);
@@ -57,5 +59,6 @@ void gb_py_entry_drop(gb_py_entry *e) {
 
 void gb_py_entries_clear(gb_py_entries *all) {
     for (int s = 0; s < GB_PY_SETS; s++)
-        for (int way = 0; way < GB_PY_WAYS && all->sets[s][way]; way++) gb_py_entry_drop(all->sets[s][way]);
+        for (int way = 0; way < GB_PY_WAYS && all->sets[s][way]; way++)
+            gb_py_entry_drop(all->sets[s][way]);
 }

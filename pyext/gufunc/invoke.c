@@ -2,11 +2,15 @@
 #include "gufunc.h"
 
 static int finish(gb_py_invocation *v, gb_gu_run *job) {
-    if (job->no_memory) return PyErr_SetString(PyExc_MemoryError, "no memory left for the scratch space of a worker"), -1;
+    if (job->no_memory)
+        return PyErr_SetString(PyExc_MemoryError,
+                               "no memory left for the scratch space of a worker"),
+               -1;
     v->nfailed = job->nfailed;
     v->nselected = job->nselected;
     if (!job->nfailed) return 0;
-    v->codes = gb_py_codes_array(&job->codes, job->call->outer_ndim, job->call->outer_shape, job->call->code_strides);
+    v->codes = gb_py_codes_array(&job->codes, job->call->outer_ndim, job->call->outer_shape,
+                                 job->call->code_strides);
     return v->codes ? 0 : -1;
 }
 
@@ -21,7 +25,8 @@ int gb_py_invoke(gb_py_invocation *v) {
     }
     gb_error e;
     gb_gu_run here, *job = &here;
-    int alone = call->nchunks <= 1 && !(call->flags & GB_GU_MEASURED);   /* nobody will help: the job needs no heap */
+    int alone = call->nchunks <= 1 &&
+                !(call->flags & GB_GU_MEASURED); /* nobody will help: the job needs no heap */
     if (alone ? gb_gu_run_init(job, call, data, v->uniforms, v->ignore_errors, &e) < 0
               : !(job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e)))
         return gb_py_raise(&e);

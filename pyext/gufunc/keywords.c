@@ -4,9 +4,11 @@
 #include "../core/upcall.h"
 
 /* As they stand in gb_py_keywords. */
-static const char *const known[] = {"out", "where", "axes", "axis", "keepdims", "casting", "dtype", "signature", "errors", "workers"};
+static const char *const known[] = {"out",     "where", "axes",      "axis",   "keepdims",
+                                    "casting", "dtype", "signature", "errors", "workers"};
 enum { KNOWN = sizeof known / sizeof *known };
-_Static_assert(offsetof(gb_py_keywords, uniform) == KNOWN * sizeof(PyObject *), "each keyword has its slot");
+_Static_assert(offsetof(gb_py_keywords, uniform) == KNOWN * sizeof(PyObject *),
+               "each keyword has its slot");
 static PyObject *interned[KNOWN];
 
 int gb_py_keywords_init(PyObject *module) { return gb_py_words_init(known, interned, KNOWN); }
@@ -15,20 +17,23 @@ static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords
     int slot = gb_py_word_find(interned, KNOWN, name);
     if (slot >= 0) return (PyObject **)k + slot;
     for (int i = 0; i < g->info.nuniforms; i++)
-        if (PyUnicode_Compare(PyTuple_GetItem(g->uniform_names, i), name) == 0) return &k->uniform[i];
+        if (PyUnicode_Compare(PyTuple_GetItem(g->uniform_names, i), name) == 0)
+            return &k->uniform[i];
     return NULL;
 }
 
 int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k) {
     gb_py_gufunc_object *g = v->gufunc;
-    memset(k, 0, offsetof(gb_py_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
+    memset(k, 0,
+           offsetof(gb_py_keywords, uniform) + (size_t)g->info.nuniforms * sizeof *k->uniform);
     PyObject *name, *value;
     Py_ssize_t at = 0;
     if (!kwargs) return 0;
     while (PyDict_Next(kwargs, &at, &name, &value)) {
         PyObject **slot = slot_of(g, name, k);
         if (!slot) {
-            GB_PY_OWNED PyObject *refused = gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_REFUSE, "(O)", name);
+            GB_PY_OWNED PyObject *refused =
+                gb_py_upcall_on((PyObject *)g, GB_PY_OF_GUFUNC_REFUSE, "(O)", name);
             return -1;
         }
         *slot = v->held[v->nheld++] = Py_NewRef(value);
@@ -39,7 +44,8 @@ int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k
     return 0;
 }
 
-static int one_of(PyObject *given, const char *argument, const char *const *names, int n, const char *allowed) {
+static int one_of(PyObject *given, const char *argument, const char *const *names, int n,
+                  const char *allowed) {
     for (int i = 0; PyUnicode_Check(given) && i < n; i++)
         if (PyUnicode_CompareWithASCIIString(given, names[i]) == 0) return i;
     return PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed), -1;
@@ -48,20 +54,27 @@ static int one_of(PyObject *given, const char *argument, const char *const *name
 const char *const gb_py_errors_words[] = {"raise", "return", "warn", "ignore"};
 
 int gb_py_read_errors(PyObject *errors) {
-    return errors ? one_of(errors, "errors", gb_py_errors_words, 4, "('raise', 'return', 'warn', 'ignore')") : GB_PY_RAISE;
+    return errors ? one_of(errors, "errors", gb_py_errors_words, 4,
+                           "('raise', 'return', 'warn', 'ignore')")
+                  : GB_PY_RAISE;
 }
 
 #define NAME(name, text) text,
 static const char *const castings[] = {GB_GU_EACH_CASTING(NAME)};
 
 int gb_py_read_casting(PyObject *casting) {
-    return casting ? one_of(casting, "casting", castings, GB_GU_CASTINGS, "('no', 'equiv', 'safe', 'same_kind', 'unsafe')") : GB_GU_SAME_KIND;
+    return casting ? one_of(casting, "casting", castings, GB_GU_CASTINGS,
+                            "('no', 'equiv', 'safe', 'same_kind', 'unsafe')")
+                   : GB_GU_SAME_KIND;
 }
 
 int gb_py_read_workers(PyObject *workers, int *n) {
     int64_t value = 0;
-    if (workers && gb_py_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0) return -1;
-    if (workers && value < 1) return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
+    if (workers &&
+        gb_py_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0)
+        return -1;
+    if (workers && value < 1)
+        return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
     *n = value < 1 << 20 ? (int)value : 1 << 20;
     return 0;
 }
@@ -72,7 +85,8 @@ int gb_py_read_workers(PyObject *workers, int *n) {
 static int put_uniform(char *to, uint8_t type, PyObject *value) {
     int overflow;
     if (type == GB_BOOL) return *to = value == Py_True, PyBool_Check(value);
-    if (type == GB_F64 || type == GB_F32) return PyFloat_CheckExact(value) && gb_py_put_float(to, type, PyFloat_AsDouble(value));
+    if (type == GB_F64 || type == GB_F32)
+        return PyFloat_CheckExact(value) && gb_py_put_float(to, type, PyFloat_AsDouble(value));
     if (!PyLong_CheckExact(value)) return 0;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow <= 0 || type != GB_U64) return !overflow && gb_py_put_int(to, type, v);
@@ -82,12 +96,15 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
     return 1;
 }
 
-/* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why not. */
+/* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why
+ * not. */
 static int put_other(const gb_py_invocation *v, int i, char *to, PyObject *value) {
-    GB_PY_OWNED PyObject *exact = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_UNIFORM, "(iO)", i, value);
+    GB_PY_OWNED PyObject *exact =
+        gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_UNIFORM, "(iO)", i, value);
     int done = exact ? put_uniform(to, v->gufunc->info.uniform_types[i], exact) : -1;
     if (done == 0)
-        PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type", PyTuple_GetItem(v->gufunc->uniform_names, i), value);
+        PyErr_Format(PyExc_OverflowError, "%U: %R does not fit this uniform parameter's type",
+                     PyTuple_GetItem(v->gufunc->uniform_names, i), value);
     return done > 0 ? 0 : -1;
 }
 
@@ -96,12 +113,16 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
         if (k->uniform[i]) continue;
-        return PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value", PyTuple_GetItem(v->gufunc->uniform_names, i)), -1;
+        return PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value",
+                            PyTuple_GetItem(v->gufunc->uniform_names, i)),
+               -1;
     }
     for (int i = 0; i < info->nuniforms; i++) {
         size_t size = (size_t)gb_type_size(info->uniform_types[i]);
         at = (at + size - 1) & ~(size - 1);
-        if (!put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i]) && put_other(v, i, v->pack + at, k->uniform[i]) < 0) return -1;
+        if (!put_uniform(v->pack + at, info->uniform_types[i], k->uniform[i]) &&
+            put_other(v, i, v->pack + at, k->uniform[i]) < 0)
+            return -1;
         at += size;
     }
     if (info->nuniforms) v->uniforms = v->pack;

@@ -19,7 +19,8 @@ static void look_at_array(gb_py_arg *a, PyArrayObject *array) {
     a->ndim = PyArray_NDIM(array);
     a->ndims = -1;
     int n = a->ndim <= GB_MAXDIMS ? a->ndim : 0;
-    for (int d = 0; d < n; d++) a->shape[d] = PyArray_DIMS(array)[d], a->strides[d] = PyArray_STRIDES(array)[d];
+    for (int d = 0; d < n; d++)
+        a->shape[d] = PyArray_DIMS(array)[d], a->strides[d] = PyArray_STRIDES(array)[d];
     a->data = PyArray_BYTES(array);
     a->field = NULL;
 }
@@ -48,7 +49,8 @@ static void look_at_field(gb_py_arg *a, gb_py_field *f) {
 
 int gb_py_arg_look(gb_py_arg *a, PyObject *obj) {
     if (PyArray_CheckExact(obj)) look_at_array(a, (PyArrayObject *)obj);
-    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP) look_at_field(a, (gb_py_field *)obj);
+    else if (gb_py_is_field(obj) && ((gb_py_field *)obj)->location.kind == GB_PY_HEAP)
+        look_at_field(a, (gb_py_field *)obj);
     else return 0;
     return 1;
 }
@@ -67,9 +69,12 @@ static int read_other(gb_py_arg *a, PyObject *obj, const char *what) {
 }
 
 static int check(const gb_py_arg *a, const char *what, const char *does) {
-    if (a->ndim > GB_MAXDIMS) return gb_py_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim, GB_MAXDIMS);
+    if (a->ndim > GB_MAXDIMS)
+        return gb_py_setup_error("%s: %d dimensions; at most %d are allowed", what, a->ndim,
+                                 GB_MAXDIMS);
     if (a->type && a->type < GB_DATETIME) return 0;
-    PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
+    PyArray_Descr *descr =
+        a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
     return gb_py_setup_error("%s: no kernel %s elements of type %S", what, does, (PyObject *)descr);
 }
 
@@ -77,9 +82,13 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     char what[24];
     a->given = obj;
     if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj))
-        return a->weak = PyLong_CheckExact(obj) ? GB_GU_WEAK_INT : PyFloat_CheckExact(obj) ? GB_GU_WEAK_FLOAT : GB_GU_WEAK_COMPLEX, 0;
+        return a->weak = PyLong_CheckExact(obj)    ? GB_GU_WEAK_INT
+                         : PyFloat_CheckExact(obj) ? GB_GU_WEAK_FLOAT
+                                                   : GB_GU_WEAK_COMPLEX,
+               0;
     if (read_memory(a, obj)) {
-        if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1)) return 0;
+        if (__builtin_expect(a->type && a->type < GB_DATETIME && a->ndim <= GB_MAXDIMS, 1))
+            return 0;
     } else if (PyBool_Check(obj)) {
         a->type = GB_BOOL;
         a->number[0] = obj == Py_True;
@@ -87,8 +96,10 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
         return 0;
     }
     PyOS_snprintf(what, sizeof what, "input %d", i);
-    if (!a->keep && (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
-        GB_PY_OWNED PyObject *values = gb_py_values_of(obj), *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
+    if (!a->keep &&
+        (PyArray_CheckScalar(obj) || PyList_CheckExact(obj) || PyTuple_CheckExact(obj))) {
+        GB_PY_OWNED PyObject *values = gb_py_values_of(obj),
+                             *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
         if (!array) return gb_py_blame(what, 0), -1;
         gb_py_arg_array(a, (PyArrayObject *)array);
     } else if (!a->keep && read_other(a, obj, what) < 0) {
@@ -99,7 +110,7 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
 
 int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
     a->given = obj;
-    if (PyBool_Check(obj)) {   /* where=True has been left out */
+    if (PyBool_Check(obj)) { /* where=True has been left out */
         a->type = GB_BOOL;
         a->number[0] = 0;
         a->data = a->number;
@@ -108,7 +119,8 @@ int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
     if (!read_memory(a, obj) && read_other(a, obj, "where") < 0) return -1;
     if (a->ndim > GB_MAXDIMS) return check(a, "where", "takes");
     if (a->type == GB_BOOL) return 0;
-    PyArray_Descr *descr = a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
+    PyArray_Descr *descr =
+        a->field ? a->field->dtype->descr : PyArray_DESCR((PyArrayObject *)a->keep);
     return PyErr_Format(PyExc_TypeError, "where: expected bools, got %S", (PyObject *)descr), -1;
 }
 

@@ -12,7 +12,8 @@ static int take(const gb_plan *plan, void **data) {
     return gb_py_allocate(&want, data, &fresh);
 }
 
-static PyObject *field_over(const gb_py_invocation *v, const gb_geometry *g, gb_py_dtype *dtype, void *data) {
+static PyObject *field_over(const gb_py_invocation *v, const gb_geometry *g, gb_py_dtype *dtype,
+                            void *data) {
     gb_py_field *f = gb_py_field_on_block(g, dtype, data);
     if (!f) return NULL;
     f->dims_given = 1;
@@ -27,7 +28,9 @@ int gb_py_output_allocate(gb_py_invocation *v, int i) {
     void *data;
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(call->op[i].from);
     if (!dtype) return -1;
-    if (take(call->out[i], &data) == 0) a->keep = v->named && g->ndim ? field_over(v, g, dtype, data) : gb_py_array_over(g, dtype, data, 1, NULL);
+    if (take(call->out[i], &data) == 0)
+        a->keep = v->named && g->ndim ? field_over(v, g, dtype, data)
+                                      : gb_py_array_over(g, dtype, data, 1, NULL);
     a->data = data;
     return a->keep ? 0 : -1;
 }
@@ -37,7 +40,8 @@ PyObject *gb_py_output_describe(const gb_py_invocation *v, int i) {
     if (!call->out[i]) Py_RETURN_NONE;
     const gb_geometry *g = &call->out[i]->geometry;
     PyObject *names = v->named ? gb_py_dims_tuple(g->dims, g->ndim) : Py_NewRef(Py_None);
-    return Py_BuildValue("(NNN)", gb_py_ints_tuple(g->shape, g->ndim), gb_py_ints_tuple(g->strides, g->ndim), names);
+    return Py_BuildValue("(NNN)", gb_py_ints_tuple(g->shape, g->ndim),
+                         gb_py_ints_tuple(g->strides, g->ndim), names);
 }
 
 /* What a call returns: the outputs as given, fresh 0-d ones as scalars. */
@@ -46,22 +50,24 @@ static PyObject *result(gb_py_invocation *v, int i) {
     if (!a->absent) return Py_NewRef(a->given);
     PyObject *made = a->keep;
     a->keep = NULL;
-    return PyArray_CheckExact(made) && !PyArray_NDIM((PyArrayObject *)made) ? PyArray_Return((PyArrayObject *)made) : made;
+    return PyArray_CheckExact(made) && !PyArray_NDIM((PyArrayObject *)made)
+               ? PyArray_Return((PyArrayObject *)made)
+               : made;
 }
 
 PyObject *gb_py_results(gb_py_invocation *v) {
     int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
     if (nout == 1) return result(v, nin);
     PyObject *tuple = PyTuple_New(nout);
-    for (int i = 0; tuple && i < nout; i++)
-        gb_py_put(&tuple, i, result(v, nin + i));
+    for (int i = 0; tuple && i < nout; i++) gb_py_put(&tuple, i, result(v, nin + i));
     return tuple;
 }
 
 static void free_codes(PyObject *capsule) { free(PyCapsule_GetPointer(capsule, "gridbuf.codes")); }
 
 /* The codes lie in loop order; seen through these strides they have the outer shape. */
-PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape, const int64_t *strides) {
+PyObject *gb_py_codes_array(uint8_t **codes, int ndim, const int64_t *shape,
+                            const int64_t *strides) {
     uint8_t *data = *codes;
     GB_PY_OWNED PyObject *owner = PyCapsule_New(data, "gridbuf.codes", free_codes);
     if (!owner) return NULL;

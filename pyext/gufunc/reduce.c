@@ -4,8 +4,8 @@
 #include "../core/array.h"
 #include "../core/upcall.h"
 
-#define FEW 8192                /* elements that NumPy's own loops fold before the GIL is worth giving away */
-#define SLICE 50000000ll        /* ns between looks at signals */
+#define FEW 8192 /* elements that NumPy's own loops fold before the GIL is worth giving away */
+#define SLICE 50000000ll /* ns between looks at signals */
 
 /* Signals, looked at from inside a task. The exception is kept until the run is over. */
 typedef struct poller {
@@ -73,10 +73,12 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
     if (!q->initial || q->initial == Py_None) return 0;
     run->has_start = 1;
     if (gb_py_put_number(run->start, c->type, q->initial)) return 0;
-    GB_PY_OWNED PyObject *bytes = gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
+    GB_PY_OWNED PyObject *bytes =
+        gb_py_upcall_to(GB_PY_UP_REDUCE_START, "(Oi)", q->initial, c->type);
     char *value;
     Py_ssize_t n;
-    int rc = bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_GU_MAX_ITEM ? 0 : -1;
+    int rc =
+        bytes && PyBytes_AsStringAndSize(bytes, &value, &n) == 0 && n <= GB_GU_MAX_ITEM ? 0 : -1;
     if (rc == 0) memcpy(run->start, value, (size_t)n);
     return rc;
 }
@@ -85,25 +87,32 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
 static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (run->has_start || r->flags & GB_GU_R_STATE) return 0;
-    if (q->where) return PyErr_SetString(PyExc_ValueError, "where: the reduction has no identity; give initial= as well"), -1;
+    if (q->where)
+        return PyErr_SetString(PyExc_ValueError,
+                               "where: the reduction has no identity; give initial= as well"),
+               -1;
     if (r->fold_n) return 0;
-    return PyErr_SetString(PyExc_ValueError, "array: nothing to reduce, and the reduction has no identity; give initial="), -1;
+    return PyErr_SetString(
+               PyExc_ValueError,
+               "array: nothing to reduce, and the reduction has no identity; give initial="),
+           -1;
 }
 
 /* ---- overlaps ---- */
 
 static int shares(const gb_py_arg *a, const gb_py_arg *b) {
-    return gb_gu_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type), b->data, b->shape, b->strides, b->ndim,
-                            gb_type_size(b->type));
+    return gb_gu_views_overlap(a->data, a->shape, a->strides, a->ndim, gb_type_size(a->type),
+                               b->data, b->shape, b->strides, b->ndim, gb_type_size(b->type));
 }
 
 static int replace(PyObject **operand, gb_py_arg *v) {
-    GB_PY_OWNED PyObject *array = gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
+    GB_PY_OWNED PyObject *array =
+        gb_py_is_field(*operand) ? gb_py_field_numpy(*operand, NULL) : Py_NewRef(*operand);
     PyObject *copy = array ? PyArray_NewCopy((PyArrayObject *)array, NPY_KEEPORDER) : NULL;
     if (!copy) return -1;
     const gb_py_field *named = v->field;
     gb_py_arg_look(v, copy);
-    v->field = named;   /* and so do its names */
+    v->field = named; /* and so do its names */
     Py_DECREF(*operand);
     *operand = copy;
     return 0;
@@ -116,7 +125,10 @@ static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
         if (o->absent) continue;
         int twice = gb_gu_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
-        if (twice) return PyErr_SetString(PyExc_ValueError, "out: elements of the results share memory; give each its own"), -1;
+        if (twice)
+            return PyErr_SetString(PyExc_ValueError,
+                                   "out: elements of the results share memory; give each its own"),
+                   -1;
         if (shares(o, &q->view) && replace(array, &q->view) < 0) return -1;
         if (q->where && shares(o, &q->mask) && replace(where, &q->mask) < 0) return -1;
     }
@@ -168,15 +180,18 @@ static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reduc
 }
 
 static uint8_t type_of(PyObject *obj) {
-    return gb_py_type_of_descr(PyArray_CheckExact(obj) ? PyArray_DESCR((PyArrayObject *)obj) : ((gb_py_field *)obj)->dtype->descr);
+    return gb_py_type_of_descr(PyArray_CheckExact(obj) ? PyArray_DESCR((PyArrayObject *)obj)
+                                                       : ((gb_py_field *)obj)->dtype->descr);
 }
 
 static PyObject *reduce(gb_py_reduce_args *q) {
     gb_gu_reducing work;
-    uint8_t type = type_of(q->array), out = q->out[0] && q->gufunc->info.nout == 1 ? type_of(q->out[0]) : 0;
+    uint8_t type = type_of(q->array),
+            out = q->out[0] && q->gufunc->info.nout == 1 ? type_of(q->out[0]) : 0;
     if (!type || type >= GB_DATETIME)
         return PyErr_Format(PyExc_TypeError, "array: no kernel folds elements of its type");
-    if (gb_py_choose_folding(q, type, out) < 0 || start(q, &work) < 0 || gb_py_read_views(q) < 0) return NULL;
+    if (gb_py_choose_folding(q, type, out) < 0 || start(q, &work) < 0 || gb_py_read_views(q) < 0)
+        return NULL;
     GB_PY_OWNED PyObject *array = Py_NewRef(q->array), *where = Py_XNewRef(q->where);
     PyObject *result = NULL;
     if (protect(q, &array, &where) == 0) {
@@ -190,7 +205,8 @@ static PyObject *reduce(gb_py_reduce_args *q) {
     return result;
 }
 
-PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *gb_py_gufunc_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
     gb_py_reduce_args q;
     q.gufunc = (gb_py_gufunc_object *)self;
     q.array = q.where = q.initial = NULL;
@@ -210,16 +226,21 @@ PyObject *gb_py_gufunc_add_state(PyObject *self, PyObject *args) {
     const char *init, *types;
     Py_ssize_t size, n;
     int any_order;
-    if (!PyArg_ParseTuple(args, "KKKOOp:_add_state", &step, &merge, &final, &init_bytes, &type_bytes, &any_order)) return NULL;
-    if (gb_py_bytes(init_bytes, "init", &init, &size) < 0 || gb_py_bytes(type_bytes, "types", &types, &n) < 0) return NULL;
+    if (!PyArg_ParseTuple(args, "KKKOOp:_add_state", &step, &merge, &final, &init_bytes,
+                          &type_bytes, &any_order))
+        return NULL;
+    if (gb_py_bytes(init_bytes, "init", &init, &size) < 0 ||
+        gb_py_bytes(type_bytes, "types", &types, &n) < 0)
+        return NULL;
     gb_gu_state_kernel k = {.init = init, .size = size};
     *(void **)&k.step = (void *)(uintptr_t)step;
     *(void **)&k.merge = (void *)(uintptr_t)merge;
-    *(void **)&k.final = (void *)(uintptr_t)final;
+    *(void **)&k.final = (void *)(uintptr_t) final;
     int32_t number = 0;
     gb_error e;
-    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add_state(((gb_py_gufunc_object *)self)->info.id, &k, (uint8_t *)types, (int32_t)n,
-                                                    any_order, &number, &e)) < 0)
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add_state(((gb_py_gufunc_object *)self)->info.id, &k,
+                                                      (uint8_t *)types, (int32_t)n, any_order,
+                                                      &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);
 }

@@ -7,21 +7,22 @@
 
 #include <limits.h>
 
-#define BRIEF 10000ll           /* a call that took less may be done with the GIL when it comes again */
-#define SLICE 20000000ll        /* ns between looks at signals */
+#define BRIEF 10000ll    /* a call that took less may be done with the GIL when it comes again */
+#define SLICE 20000000ll /* ns between looks at signals */
 enum {
-    FEW = 2048,         /* items that may be done with the GIL */
-    FEWEST = 256,       /* items that surely may, when no element can take long */
-    TRUSTED = 16,       /* brief runs after which one more is believed to be, when elements can */
+    FEW = 2048,   /* items that may be done with the GIL */
+    FEWEST = 256, /* items that surely may, when no element can take long */
+    TRUSTED = 16, /* brief runs after which one more is believed to be, when elements can */
 };
 
 typedef struct run {
     gb_gu_run *job;
     int workers;
-    int shared, handed_over;    /* helpers are awake; they do all of it */
+    int shared, handed_over; /* helpers are awake; they do all of it */
 } run;
 
-/* Wake helpers if what is left is worth it. All of it goes to one who sleeps, or to a new one: helpers of other calls may be long. */
+/* Wake helpers if what is left is worth it. All of it goes to one who sleeps, or to a new one:
+ * helpers of other calls may be long. */
 static void share(run *r) {
     if (!r->shared) r->shared = gb_gu_run_share(r->job, r->workers) > 0;
     if (!r->handed_over && r->job->longest > GB_GU_LONG_SLICE && gb_gu_run_left(r->job) > 0)
@@ -42,7 +43,8 @@ static int refuse_go_kernel(void) {
 /* With the GIL. A handler may fork: in the child there are no helpers, and what they
  * had in hand nobody will finish. 0: go on; -1: an error is set, and nobody works on. */
 static int look(run *r, int *more) {
-    int before = gb_forked, rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals();   /* an error may be the loop's */
+    int before = gb_forked,
+        rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* an error may be the loop's */
     if (before == gb_forked) {
         if (rc == 0) return 0;
         PyThreadState *thread = PyEval_SaveThread();
@@ -55,8 +57,12 @@ static int look(run *r, int *more) {
     if (rc < 0) return -1;
     if (r->job->call->form == GB_GU_GO_LOOP) return refuse_go_kernel();
     if (gb_gu_run_alone(r->job) == 0) return 0;
-    return PyErr_SetString(PyExc_RuntimeError, "gridbuf: this process was forked while threads of its parent worked on this call, and its inputs "
-                                               "are partly written over; call it again in the parent, or fork when it is done"), -1;
+    return PyErr_SetString(
+               PyExc_RuntimeError,
+               "gridbuf: this process was forked while threads of its parent worked on this call, "
+               "and its inputs "
+               "are partly written over; call it again in the parent, or fork when it is done"),
+           -1;
 }
 
 /* Without the GIL, but for the looks. */
@@ -65,7 +71,9 @@ static int detached(run *r, int64_t now) {
     int64_t looked = now;
     int more = 1, rc = 0;
     while (rc == 0) {
-        if (more && !r->handed_over) more = gb_gu_run_work(r->job, now, now + (r->shared || r->workers < 2 ? SLICE : GB_GU_GLANCE));
+        if (more && !r->handed_over)
+            more = gb_gu_run_work(r->job, now,
+                                  now + (r->shared || r->workers < 2 ? SLICE : GB_GU_GLANCE));
         else if (gb_gu_run_wait(r->job, now + SLICE) == 0) break;
         if (more) share(r);
         now = gb_nanoseconds();
@@ -86,8 +94,7 @@ static int exclusive(gb_gu_run *job) {
         more = gb_gu_run_work(job, now, now + GB_GU_LONG_SLICE);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
-            Py_BEGIN_ALLOW_THREADS
-            Py_END_ALLOW_THREADS
+            Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
         }
     }
     return 0;
@@ -99,7 +106,8 @@ static int brief(const gb_gu_run *job) {
     if (call->form == GB_GU_GO_LOOP) return 0;
     int64_t items = 1;
     for (int i = 0; i < call->nop; i++) {
-        int64_t weight = call->op[i].to == GB_LONGDOUBLE || call->op[i].to == GB_CLONGDOUBLE ? 8 : 1;
+        int64_t weight =
+            call->op[i].to == GB_LONGDOUBLE || call->op[i].to == GB_CLONGDOUBLE ? 8 : 1;
         if (call->op[i].core_items * weight > items) items = call->op[i].core_items * weight;
     }
     if (call->n > FEW / items) return 0;
@@ -120,14 +128,17 @@ int gb_py_run(gb_gu_run *job, int workers) {
     if (call->form == GB_GU_GO_LOOP && gb_py_go_lost()) return refuse_go_kernel();
     if (call->flags & GB_GU_EXCLUSIVE) return exclusive(job);
     int held = brief(job);
-    if (held == 2) {   /* not worth a look at the clock */
+    if (held == 2) { /* not worth a look at the clock */
         gb_gu_run_work(job, 0, 0);
         return raised(job, 0);
     }
     int64_t began = gb_nanoseconds();
     run r = {.job = job, .workers = workers};
-    int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GB_GU_GLANCE : 0) ? 0 : detached(&r, began);
+    int rc = held && !gb_gu_run_work(job, began, job->measured ? began + GB_GU_GLANCE : 0)
+                 ? 0
+                 : detached(&r, began);
     int64_t before = __atomic_load_n(&call->brief, __ATOMIC_RELAXED);
-    __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0, __ATOMIC_RELAXED);
+    __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0,
+                     __ATOMIC_RELAXED);
     return raised(job, rc);
 }

@@ -11,7 +11,8 @@
 
 /* The types of kernels from number first on, kept here: a forked child asks too. */
 static int fetch_types(gb_py_gufunc_object *g, int first) {
-    uint8_t(*types)[GB_GU_MAXARGS] = realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
+    uint8_t (*types)[GB_GU_MAXARGS] =
+        realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
     if (!types) return PyErr_NoMemory(), -1;
     g->kernel_types = types;
     gb_error e;
@@ -24,8 +25,10 @@ static int fetch_types(gb_py_gufunc_object *g, int first) {
 
 /* The names of uniform parameters stand behind those of the dimensions, one a line. */
 static PyObject *names_of_uniforms(const gb_bridge_gufunc_info *info) {
-    GB_PY_OWNED PyObject *text = PyUnicode_FromString(info->text), *all = text ? PyUnicode_Splitlines(text, 0) : NULL;
-    GB_PY_OWNED PyObject *own = all ? PyList_GetSlice(all, info->ndims, info->ndims + info->nuniforms) : NULL;
+    GB_PY_OWNED PyObject *text = PyUnicode_FromString(info->text),
+                         *all = text ? PyUnicode_Splitlines(text, 0) : NULL;
+    GB_PY_OWNED PyObject *own =
+        all ? PyList_GetSlice(all, info->ndims, info->ndims + info->nuniforms) : NULL;
     return own ? PyList_AsTuple(own) : NULL;
 }
 
@@ -38,9 +41,11 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!g) return NULL;
     if (!(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
     gb_error e;
-    int rc = signature ? GB_PY_ENTER_GO(&e, gb_py_go->gufunc_new((char *)name, (char *)signature, flags, &g->info, &e))
+    int rc = signature ? GB_PY_ENTER_GO(&e, gb_py_go->gufunc_new((char *)name, (char *)signature,
+                                                                 flags, &g->info, &e))
                        : GB_PY_ENTER_GO(&e, gb_py_go->gufunc_builtin((char *)name, &g->info, &e));
-    if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info))) Py_CLEAR(g);
+    if (rc < 0 || fetch_types(g, 0) < 0 || !(g->uniform_names = names_of_uniforms(&g->info)))
+        Py_CLEAR(g);
     return (PyObject *)g;
 }
 
@@ -60,8 +65,9 @@ static void gufunc_dealloc(PyObject *self) {
 /* _describe() -> (nin, nout, kernels, the signature as lines, types of uniforms) */
 static PyObject *describe(PyObject *self, PyObject *none) {
     const gb_bridge_gufunc_info *info = &((gb_py_gufunc_object *)self)->info;
-    return Py_BuildValue("(iiisN)", info->nin, info->nout, info->nkernels, info->text,
-                         PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms));
+    return Py_BuildValue(
+        "(iiisN)", info->nin, info->nout, info->nkernels, info->text,
+        PyBytes_FromStringAndSize((const char *)info->uniform_types, info->nuniforms));
 }
 
 /* _add(form, function, data, name of a Go kernel or None, types, flags) -> number */
@@ -72,9 +78,13 @@ static PyObject *add(PyObject *self, PyObject *args) {
     PyObject *type_bytes;
     const char *name, *types;
     Py_ssize_t n;
-    if (!PyArg_ParseTuple(args, "iKKzOi:_add", &spec.form, &function, &data, &name, &type_bytes, &spec.flags)) return NULL;
+    if (!PyArg_ParseTuple(args, "iKKzOi:_add", &spec.form, &function, &data, &name, &type_bytes,
+                          &spec.flags))
+        return NULL;
     if (gb_py_bytes(type_bytes, "types", &types, &n) < 0) return NULL;
-    if (n > GB_GU_MAXARGS) return PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n, GB_GU_MAXARGS);
+    if (n > GB_GU_MAXARGS)
+        return PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n,
+                            GB_GU_MAXARGS);
     spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
     spec.ntypes = (int32_t)n;
     memcpy(spec.types, types, (size_t)n);
@@ -82,7 +92,7 @@ static PyObject *add(PyObject *self, PyObject *args) {
     gb_error e;
     if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
     g->info.nkernels = number + 1;
-    gb_py_forget_choices(g);   /* what was chosen before may be served by this one now */
+    gb_py_forget_choices(g); /* what was chosen before may be served by this one now */
     return fetch_types(g, number) < 0 ? NULL : PyLong_FromLong(number);
 }
 
@@ -90,7 +100,9 @@ static PyObject *types_of_kernel(PyObject *self, PyObject *number) {
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)self;
     long n = PyLong_AsLong(number);
     if (n == -1 && PyErr_Occurred()) return NULL;
-    if (n >= 0 && n < g->info.nkernels) return PyBytes_FromStringAndSize((const char *)g->kernel_types[n], g->info.nin + g->info.nout);
+    if (n >= 0 && n < g->info.nkernels)
+        return PyBytes_FromStringAndSize((const char *)g->kernel_types[n],
+                                         g->info.nin + g->info.nout);
     return PyErr_Format(PyExc_ValueError, "kernel: number %ld of %d", n, g->info.nkernels);
 }
 
@@ -102,15 +114,20 @@ static PyObject *select_kernel(PyObject *self, PyObject *args) {
     Py_ssize_t n, m, nwanted;
     int32_t number = 0;
     gb_error e;
-    if (!PyArg_ParseTuple(args, "OOOO:_select", &type_bytes, &weak_bytes, &wanted_bytes, &rule)) return NULL;
-    if (gb_py_bytes(type_bytes, "types", &types, &n) < 0 || gb_py_bytes(weak_bytes, "kinds", &weak, &m) < 0 ||
+    if (!PyArg_ParseTuple(args, "OOOO:_select", &type_bytes, &weak_bytes, &wanted_bytes, &rule))
+        return NULL;
+    if (gb_py_bytes(type_bytes, "types", &types, &n) < 0 ||
+        gb_py_bytes(weak_bytes, "kinds", &weak, &m) < 0 ||
         gb_py_bytes(wanted_bytes, "dtypes", &wanted, &nwanted) < 0)
         return NULL;
     int casting = gb_py_read_casting(rule);
     if (casting < 0) return NULL;
-    if (n != m) return PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed"), NULL;
-    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak, (int32_t)n, (uint8_t *)wanted,
-                                              (int32_t)nwanted, casting, &number, &e)) < 0)
+    if (n != m)
+        return PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed"),
+               NULL;
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak,
+                                                   (int32_t)n, (uint8_t *)wanted, (int32_t)nwanted,
+                                                   casting, &number, &e)) < 0)
         return NULL;
     return PyLong_FromLong(number);
 }
@@ -130,15 +147,19 @@ PyObject *gb_py_gufunc_loops(PyObject *self, PyObject *ufunc) {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < u->ntypes; i++) {
         if (!u->functions || !u->functions[i]) continue;
-        gb_py_append(&list, Py_BuildValue("(NKK)", PyBytes_FromStringAndSize(u->types + (Py_ssize_t)i * u->nargs, u->nargs),
-                                       (unsigned long long)(uintptr_t)u->functions[i],
-                                       (unsigned long long)(uintptr_t)(u->data ? u->data[i] : NULL)));
+        gb_py_append(
+            &list,
+            Py_BuildValue("(NKK)",
+                          PyBytes_FromStringAndSize(u->types + (Py_ssize_t)i * u->nargs, u->nargs),
+                          (unsigned long long)(uintptr_t)u->functions[i],
+                          (unsigned long long)(uintptr_t)(u->data ? u->data[i] : NULL)));
     }
     return list;
 }
 
 PyObject *gb_py_gufunc_capsule(PyObject *self, PyObject *capsule) {
-    if (!PyCapsule_CheckExact(capsule)) return PyErr_Format(PyExc_TypeError, "source: expected a PyCapsule, got %R", capsule);
+    if (!PyCapsule_CheckExact(capsule))
+        return PyErr_Format(PyExc_TypeError, "source: expected a PyCapsule, got %R", capsule);
     void *p = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
     return p ? PyLong_FromVoidPtr(p) : NULL;
 }
@@ -146,7 +167,9 @@ PyObject *gb_py_gufunc_capsule(PyObject *self, PyObject *capsule) {
 PyObject *gb_py_gufunc_go_names(PyObject *self, PyObject *none) {
     char names[16384];
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_names(names, sizeof names, &e)) < 0 ? NULL : PyUnicode_FromString(names);
+    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_names(names, sizeof names, &e)) < 0
+               ? NULL
+               : PyUnicode_FromString(names);
 }
 
 PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
@@ -155,7 +178,8 @@ PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
     GB_PY_OWNED PyObject *utf8 = PyUnicode_AsUTF8String(name);
     PyObject *result = NULL;
     if (!utf8) return NULL;
-    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_kernel(PyBytes_AsString(utf8), signature, types, sizeof types, &e)) == 0)
+    if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_go_kernel(PyBytes_AsString(utf8), signature, types,
+                                                      sizeof types, &e)) == 0)
         result = Py_BuildValue("(ss)", signature, types);
     return result;
 }
@@ -163,7 +187,9 @@ PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
 PyObject *gb_py_gufunc_panic_text(PyObject *self, PyObject *none) {
     char said[16384];
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_panic_text(said, sizeof said, &e)) < 0 ? NULL : PyUnicode_FromString(said);
+    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_panic_text(said, sizeof said, &e)) < 0
+               ? NULL
+               : PyUnicode_FromString(said);
 }
 
 PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {
@@ -172,15 +198,19 @@ PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {
     return PyLong_FromVoidPtr((void *)gb_gu_scalar_loop(inputs, single));
 }
 
-/* The gufuncs that come with gridbuf and the types of their reductions with a state: [(name, signature, doc)], [(name, types)]. */
+/* The gufuncs that come with gridbuf and the types of their reductions with a state: [(name,
+ * signature, doc)], [(name, types)]. */
 PyObject *gb_py_gufunc_builtins(PyObject *self, PyObject *none) {
     int nloops, nstates;
     const gb_gu_builtin *loops = gb_gu_builtin_loops(0, &nloops);
     const gb_gu_builtin_state *own = gb_gu_builtin_states(&nstates);
     GB_PY_OWNED PyObject *known = PyList_New(0), *states = PyList_New(0);
     for (int i = 0; known && i < nloops; i++)
-        if (loops[i].doc) gb_py_append(&known, Py_BuildValue("(sss)", loops[i].name, loops[i].signature, loops[i].doc));
-    for (int i = 0; states && i < nstates; i++) gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
+        if (loops[i].doc)
+            gb_py_append(&known,
+                         Py_BuildValue("(sss)", loops[i].name, loops[i].signature, loops[i].doc));
+    for (int i = 0; states && i < nstates; i++)
+        gb_py_append(&states, Py_BuildValue("(ss)", own[i].name, own[i].types));
     return known && states ? PyTuple_Pack(2, known, states) : NULL;
 }
 
@@ -192,15 +222,23 @@ static PyMethodDef methods[] = {
     {"_ask_sizes", ask_sizes, METH_NOARGS, NULL},
     {"_resolve", gb_py_gufunc_resolve, METH_VARARGS, NULL},
     {"_add_state", gb_py_gufunc_add_state, METH_VARARGS, NULL},
-    {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS, GB_PY_DOC_GUFunc_reduce},
+    {"reduce", (PyCFunction)(void (*)(void))gb_py_gufunc_reduce, METH_FASTCALL | METH_KEYWORDS,
+     GB_PY_DOC_GUFunc_reduce},
     {NULL},
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, gufunc_new}, {Py_tp_dealloc, gufunc_dealloc}, {Py_tp_call, gb_py_gufunc_call}, {Py_tp_methods, methods}, {0, NULL},
+    {Py_tp_new, gufunc_new},
+    {Py_tp_dealloc, gufunc_dealloc},
+    {Py_tp_call, gb_py_gufunc_call},
+    {Py_tp_methods, methods},
+    {0, NULL},
 };
 
 int gb_py_gufunc_init(PyObject *module) {
     static PyTypeObject *type;
-    return gb_py_add_type(module, &type, (PyType_Spec){"gridbuf._core.GUFunc", sizeof(gb_py_gufunc_object), 0, GB_PY_OPEN, slots}, NULL);
+    return gb_py_add_type(
+        module, &type,
+        (PyType_Spec){"gridbuf._core.GUFunc", sizeof(gb_py_gufunc_object), 0, GB_PY_OPEN, slots},
+        NULL);
 }

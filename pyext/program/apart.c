@@ -33,7 +33,8 @@ int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n) {
     int apart = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         const gb_geometry *g = &((gb_py_field *)fields[i])->geometry;
-        m += gb_extent(((gb_py_field *)fields[i])->data, g->shape, g->strides, g->ndim, g->itemsize, &spans[m].low, &spans[m].end);
+        m += gb_extent(((gb_py_field *)fields[i])->data, g->shape, g->strides, g->ndim, g->itemsize,
+                       &spans[m].low, &spans[m].end);
     }
     sort(spans, m);
     for (Py_ssize_t i = 1; i < m; i++) apart &= spans[i - 1].end <= spans[i].low;
@@ -44,11 +45,15 @@ int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n) {
 /* None: they lie apart; else how many bytes each one's element 0 lies from the first one's. */
 PyObject *gb_py_spans_meet(PyObject *self, PyObject *const *fields, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!gb_py_is_field(fields[i])) return PyErr_Format(PyExc_TypeError, "spans_meet: expected Fields, got %R", Py_TYPE(fields[i]));
+        if (!gb_py_is_field(fields[i]))
+            return PyErr_Format(PyExc_TypeError, "spans_meet: expected Fields, got %R",
+                                Py_TYPE(fields[i]));
     int apart = gb_py_fields_apart(fields, n);
     if (apart) return apart < 0 ? NULL : Py_NewRef(Py_None);
     PyObject *found = PyTuple_New(n);
     for (Py_ssize_t i = 0; found && i < n; i++)
-        gb_py_put(&found, i, PyLong_FromLongLong(((gb_py_field *)fields[i])->data - ((gb_py_field *)fields[0])->data));
+        gb_py_put(&found, i,
+                  PyLong_FromLongLong(((gb_py_field *)fields[i])->data -
+                                      ((gb_py_field *)fields[0])->data));
     return found;
 }

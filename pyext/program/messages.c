@@ -1,7 +1,9 @@
-/* messages.c: the type gridbuf._core.MessageExchange: pack, start messages, copy within the process meanwhile, poll, unpack, in one call.
+/* messages.c: the type gridbuf._core.MessageExchange: pack, start messages, copy within the process
+ * meanwhile, poll, unpack, in one call.
  *
- * Two calls of a function of mpi4py's cost less than a frame of Python around them, so the loop is here; MPI itself is called by those
- * functions alone. Whoever has to wait for long does so in Python, which sees signals and the clock between two calls of test(). */
+ * Two calls of a function of mpi4py's cost less than a frame of Python around them, so the loop is
+ * here; MPI itself is called by those functions alone. Whoever has to wait for long does so in
+ * Python, which sees signals and the clock between two calls of test(). */
 #include "program.h"
 
 #include "../../alloc/clock.h"
@@ -13,28 +15,34 @@ enum { PACK, LOCAL, UNPACK, N_PROGRAMS };
 
 typedef struct exchange_object {
     PyObject_HEAD
-    PyObject *program[N_PROGRAMS];   /* NULL: nothing to do */
-    PyObject *begin, *ended;         /* begin(requests); ended(requests): whether all have come and gone */
-    PyObject *check;                 /* check() before values are unpacked, or NULL */
-    PyObject *requests;              /* a list; where messages lie in the memory of fields, a dict of lists by the fields' addresses */
-    PyObject *requests_at;           /* requests_at(addresses): puts another list into that dict, and returns it */
-    Py_ssize_t *inside, n_inside;    /* which fields those are */
-    Py_buffer *counters;             /* each one int64, exchanges begun; or two: begun and ended, of all who have that memory */
+    PyObject *program[N_PROGRAMS]; /* NULL: nothing to do */
+    PyObject *begin, *ended; /* begin(requests); ended(requests): whether all have come and gone */
+    PyObject *check;         /* check() before values are unpacked, or NULL */
+    PyObject *requests; /* a list; where messages lie in the memory of fields, a dict of lists by
+                           the fields' addresses */
+    PyObject
+        *requests_at; /* requests_at(addresses): puts another list into that dict, and returns it */
+    Py_ssize_t *inside, n_inside; /* which fields those are */
+    Py_buffer *counters; /* each one int64, exchanges begun; or two: begun and ended, of all who
+                            have that memory */
     Py_ssize_t n_counters;
-    int64_t spin;                    /* ns that run and poll look for again */
-    PyObject *active, *fields;       /* while messages are under way: their requests, and a tuple of what keeps memory alive */
+    int64_t spin;              /* ns that run and poll look for again */
+    PyObject *active, *fields; /* while messages are under way: their requests, and a tuple of what
+                                  keeps memory alive */
     pid_t process;
-    int64_t number;                  /* of exchanges: the one under way, or the last */
-    int counted;                     /* it is counted as begun: what did not begin does not end */
-    int64_t armed;                   /* what `armings` was when its user had looked at all there is to look at */
+    int64_t number; /* of exchanges: the one under way, or the last */
+    int counted;    /* it is counted as begun: what did not begin does not end */
+    int64_t armed;  /* what `armings` was when its user had looked at all there is to look at */
 } exchange_object;
 
-static int64_t armings = 1;   /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
+static int64_t armings =
+    1; /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
 
 /* One more has begun (0), or is over, by its end or by ours (1). */
 static void count(exchange_object *x, int which) {
     for (Py_ssize_t i = 0; i < x->n_counters; i++)
-        if (x->counters[i].len > which * (Py_ssize_t)sizeof(int64_t)) ++((int64_t *)x->counters[i].buf)[which];
+        if (x->counters[i].len > which * (Py_ssize_t)sizeof(int64_t))
+            ++((int64_t *)x->counters[i].buf)[which];
 }
 
 /* Whether somebody else's exchange, of those that are counted to their end, is under way. */
@@ -52,7 +60,8 @@ static void exchange_dealloc(PyObject *self) {
     if (x->active && x->counted) count(x, 1);
     for (int i = 0; i < N_PROGRAMS; i++) Py_XDECREF(x->program[i]);
     for (Py_ssize_t i = 0; i < x->n_counters; i++) PyBuffer_Release(&x->counters[i]);
-    PyObject *const held[] = {x->begin, x->ended, x->check, x->requests, x->requests_at, x->active, x->fields};
+    PyObject *const held[] = {x->begin,       x->ended,  x->check, x->requests,
+                              x->requests_at, x->active, x->fields};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) Py_XDECREF(held[i]);
     free(x->counters);
     free(x->inside);
@@ -63,12 +72,18 @@ static void exchange_dealloc(PyObject *self) {
 
 static int read_programs(exchange_object *x, PyObject *programs) {
     if (PyTuple_Size(programs) != N_PROGRAMS)
-        return PyErr_Occurred() ? -1 : (PyErr_SetString(PyExc_ValueError, "programs: there are three: pack, local, unpack"), -1);
+        return PyErr_Occurred()
+                   ? -1
+                   : (PyErr_SetString(PyExc_ValueError,
+                                      "programs: there are three: pack, local, unpack"),
+                      -1);
     for (int i = 0; i < N_PROGRAMS; i++) {
         PyObject *program = PyTuple_GetItem(programs, i);
         if (program == Py_None && i != PACK) continue;
         if (!gb_py_is_program(program))
-            return PyErr_Format(PyExc_TypeError, "programs[%d]: expected a CopyProgram, got %R", i, Py_TYPE(program)), -1;
+            return PyErr_Format(PyExc_TypeError, "programs[%d]: expected a CopyProgram, got %R", i,
+                                Py_TYPE(program)),
+                   -1;
         x->program[i] = Py_NewRef(program);
     }
     return 0;
@@ -76,22 +91,31 @@ static int read_programs(exchange_object *x, PyObject *programs) {
 
 static int read_counters(exchange_object *x, PyObject *counters) {
     Py_ssize_t n = PyTuple_Size(counters);
-    if (n < 0 || !(x->counters = calloc((size_t)n + 1, sizeof *x->counters))) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    if (n < 0 || !(x->counters = calloc((size_t)n + 1, sizeof *x->counters)))
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     for (; x->n_counters < n; x->n_counters++) {
         Py_buffer *view = &x->counters[x->n_counters];
-        if (PyObject_GetBuffer(PyTuple_GetItem(counters, x->n_counters), view, PyBUF_WRITABLE) < 0) return -1;
-        if ((view->len == sizeof(int64_t) || view->len == 2 * sizeof(int64_t)) && (uintptr_t)view->buf % sizeof(int64_t) == 0) continue;
+        if (PyObject_GetBuffer(PyTuple_GetItem(counters, x->n_counters), view, PyBUF_WRITABLE) < 0)
+            return -1;
+        if ((view->len == sizeof(int64_t) || view->len == 2 * sizeof(int64_t)) &&
+            (uintptr_t)view->buf % sizeof(int64_t) == 0)
+            continue;
         PyBuffer_Release(view);
-        return PyErr_Format(PyExc_ValueError, "counters[%zd]: expected the memory of one int64 or two", x->n_counters), -1;
+        return PyErr_Format(PyExc_ValueError,
+                            "counters[%zd]: expected the memory of one int64 or two",
+                            x->n_counters),
+               -1;
     }
     return 0;
 }
 
 static int read_inside(exchange_object *x, PyObject *inside) {
     Py_ssize_t n = PyTuple_Size(inside);
-    if (n < 0 || !(x->inside = calloc((size_t)n + 1, sizeof *x->inside))) return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    if (n < 0 || !(x->inside = calloc((size_t)n + 1, sizeof *x->inside)))
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     for (; x->n_inside < n; x->n_inside++) {
-        Py_ssize_t i = x->inside[x->n_inside] = PyLong_AsSsize_t(PyTuple_GetItem(inside, x->n_inside));
+        Py_ssize_t i = x->inside[x->n_inside] =
+            PyLong_AsSsize_t(PyTuple_GetItem(inside, x->n_inside));
         if (i == -1 && PyErr_Occurred()) return -1;
         if (i < 0 || i >= gb_py_program_given(x->program[PACK]))
             return PyErr_Format(PyExc_ValueError, "inside: there is no field %zd", i), -1;
@@ -100,17 +124,25 @@ static int read_inside(exchange_object *x, PyObject *inside) {
 }
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"programs", "begin", "ended", "check", "requests", "counters", "spin", "requests_at", "inside", NULL};
-    PyObject *programs, *begin, *ended, *check, *requests, *counters, *requests_at = NULL, *inside = NULL;
+    static char *names[] = {"programs", "begin", "ended",       "check",  "requests",
+                            "counters", "spin",  "requests_at", "inside", NULL};
+    PyObject *programs, *begin, *ended, *check, *requests, *counters, *requests_at = NULL,
+                                                                      *inside = NULL;
     double spin;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO:MessageExchange", names, &PyTuple_Type, &programs, &begin, &ended,
-                                     &check, &requests, &PyTuple_Type, &counters, &spin, &requests_at, &inside)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOOO!d|OO:MessageExchange", names,
+                                     &PyTuple_Type, &programs, &begin, &ended, &check, &requests,
+                                     &PyTuple_Type, &counters, &spin, &requests_at, &inside))
+        return NULL;
     if (requests_at == Py_None) requests_at = NULL;
     if (inside == Py_None) inside = NULL;
     if (inside && (!requests_at || !PyTuple_Check(inside)))
-        return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside requests_at=, got %R", Py_TYPE(inside));
+        return PyErr_Format(PyExc_TypeError, "inside: expected a tuple beside requests_at=, got %R",
+                            Py_TYPE(inside));
     if (inside ? !PyDict_Check(requests) : !PyList_Check(requests))
-        return PyErr_Format(PyExc_TypeError, "requests: expected a list, or a dict where messages lie inside fields, got %R", Py_TYPE(requests));
+        return PyErr_Format(
+            PyExc_TypeError,
+            "requests: expected a list, or a dict where messages lie inside fields, got %R",
+            Py_TYPE(requests));
     exchange_object *x = (exchange_object *)PyType_GenericAlloc(type, 0);
     if (!x) return NULL;
     x->begin = Py_NewRef(begin);
@@ -120,7 +152,9 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     x->requests_at = Py_XNewRef(requests_at);
     x->spin = spin > 0 && spin < 1 ? (int64_t)(spin * 1e9) : 0;
     x->process = getpid();
-    if (read_programs(x, programs) < 0 || read_counters(x, counters) < 0 || (inside && read_inside(x, inside) < 0)) Py_CLEAR(x);
+    if (read_programs(x, programs) < 0 || read_counters(x, counters) < 0 ||
+        (inside && read_inside(x, inside) < 0))
+        Py_CLEAR(x);
     return (PyObject *)x;
 }
 
@@ -130,29 +164,44 @@ static int carry_out(exchange_object *x, int which, PyObject *const *fields, Py_
     return x->program[which] ? gb_py_program_run(x->program[which], fields, n) : 0;
 }
 
-/* The requests over the memory of these fields, which the packing has found to be of the plan's layouts. */
+/* The requests over the memory of these fields, which the packing has found to be of the plan's
+ * layouts. */
 static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     if (!x->inside) return Py_NewRef(x->requests);
     GB_PY_OWNED PyObject *key = PyTuple_New(x->n_inside);
     PyObject *found = NULL;
     for (Py_ssize_t i = 0; key && i < x->n_inside; i++) {
         PyObject *field = fields[x->inside[i]];
-        gb_py_put(&key, i, gb_py_is_field(field) ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data) : NULL);
+        gb_py_put(&key, i,
+                  gb_py_is_field(field)
+                      ? PyLong_FromVoidPtr(gb_py_memory_of_field((gb_py_field *)field).view.data)
+                      : NULL);
     }
-    if (!key) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "fields: messages lie in the memory of Fields alone");
+    if (!key)
+        return PyErr_Occurred()
+                   ? NULL
+                   : PyErr_Format(PyExc_TypeError,
+                                  "fields: messages lie in the memory of Fields alone");
     found = Py_XNewRef(PyDict_GetItemWithError(x->requests, key));
-    if (!found && !PyErr_Occurred()) found = PyObject_CallFunctionObjArgs(x->requests_at, key, NULL);
+    if (!found && !PyErr_Occurred())
+        found = PyObject_CallFunctionObjArgs(x->requests_at, key, NULL);
     return found;
 }
 
-/* Nothing has begun where this fails before the messages do; afterwards they are under way, whatever comes. */
+/* Nothing has begun where this fails before the messages do; afterwards they are under way,
+ * whatever comes. */
 static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
-    if (x->active) return PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended"), -1;
+    if (x->active)
+        return PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended"), -1;
     if (gb_forked && getpid() != x->process)
-        return PyErr_SetString(PyExc_RuntimeError, "a forked child has no MPI: exchange in the process that made the grid, or start one afresh"), -1;
+        return PyErr_SetString(PyExc_RuntimeError,
+                               "a forked child has no MPI: exchange in the process that made the "
+                               "grid, or start one afresh"),
+               -1;
     if (carry_out(x, PACK, fields, n) < 0) return -1;
-    PyObject *requests = requests_of(x, fields), *held = requests ? gb_py_tuple_of(fields, n) : NULL;
-    if (!held || x->active) {   /* Python code may have run */
+    PyObject *requests = requests_of(x, fields),
+             *held = requests ? gb_py_tuple_of(fields, n) : NULL;
+    if (!held || x->active) { /* Python code may have run */
         if (held) PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended");
         Py_XDECREF(requests);
         Py_XDECREF(held);
@@ -196,8 +245,12 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
     GB_PY_OWNED PyObject *requests = Py_NewRef(x->active);
     int64_t number = x->number;
     int yes = has_ended(x, requests);
-    for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0; yes == 0 && stop && gb_nanoseconds() < stop;) yes = has_ended(x, requests);
-    if (yes == 1 && x->active && x->number == number) {   /* no other thread has seen it meanwhile, nor begun the next over the same requests */
+    for (int64_t stop = yes == 0 && spin ? gb_nanoseconds() + spin : 0;
+         yes == 0 && stop && gb_nanoseconds() < stop;)
+        yes = has_ended(x, requests);
+    if (yes == 1 && x->active &&
+        x->number == number) { /* no other thread has seen it meanwhile, nor begun the next over the
+                                  same requests */
         GB_PY_OWNED PyObject *active = x->active, *fields = x->fields;
         int counted = x->counted;
         x->active = x->fields = NULL;
@@ -209,7 +262,8 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
 
 static PyObject *truth(int yes) { return yes < 0 ? NULL : PyBool_FromLong(yes); }
 
-/* Whether they are Fields on the host with memory of their own; else it takes Python to say what they are. */
+/* Whether they are Fields on the host with memory of their own; else it takes Python to say what
+ * they are. */
 static int are_plain(PyObject *const *fields, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (Py_TYPE(fields[i]) != gb_py_HostFieldType) return 0;
@@ -226,7 +280,8 @@ static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 /* As run, where nothing has to be looked at since arm(). */
 static PyObject *exchange_again(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return ((exchange_object *)self)->armed == armings ? exchange_run(self, args, n) : Py_NewRef(Py_None);
+    return ((exchange_object *)self)->armed == armings ? exchange_run(self, args, n)
+                                                       : Py_NewRef(Py_None);
 }
 
 static PyObject *exchange_arm(PyObject *self, PyObject *yes) {
@@ -243,8 +298,12 @@ static PyObject *exchange_start(PyObject *self, PyObject *const *args, Py_ssize_
     return begin((exchange_object *)self, args, n) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *exchange_test(PyObject *self, PyObject *unused) { return truth(end((exchange_object *)self, 0, 1)); }
-static PyObject *exchange_drop(PyObject *self, PyObject *unused) { return truth(end((exchange_object *)self, 0, 0)); }
+static PyObject *exchange_test(PyObject *self, PyObject *unused) {
+    return truth(end((exchange_object *)self, 0, 1));
+}
+static PyObject *exchange_drop(PyObject *self, PyObject *unused) {
+    return truth(end((exchange_object *)self, 0, 0));
+}
 static PyObject *exchange_poll(PyObject *self, PyObject *unused) {
     exchange_object *x = (exchange_object *)self;
     return truth(end(x, x->spin, 1));
@@ -277,11 +336,16 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, exchange_dealloc},
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
-    {Py_tp_doc, "MessageExchange(programs, begin, ended, check, requests, counters, spin, requests_at=None, inside=None)\n--\n\nFields packed, sent, received and unpacked in one call."},
+    {Py_tp_doc,
+     "MessageExchange(programs, begin, ended, check, requests, counters, spin, requests_at=None, "
+     "inside=None)\n--\n\nFields packed, sent, received and unpacked in one call."},
     {0, NULL},
 };
 
 int gb_py_messages_init(PyObject *module) {
     static PyTypeObject *type;
-    return gb_py_add_type(module, &type, (PyType_Spec){"gridbuf._core.MessageExchange", sizeof(exchange_object), 0, Py_TPFLAGS_DEFAULT, slots}, NULL);
+    return gb_py_add_type(module, &type,
+                          (PyType_Spec){"gridbuf._core.MessageExchange", sizeof(exchange_object), 0,
+                                        Py_TPFLAGS_DEFAULT, slots},
+                          NULL);
 }

@@ -7,7 +7,8 @@ static int wait_here(gb_cuda_queue on) {
     return all && gb_py_async_copy_record(all) == 0 && gb_py_async_copy_wait(all, -1) > 0 ? 0 : -1;
 }
 
-int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base, PyObject *const *objects, int64_t n) {
+int gb_py_program_launch(gb_cuda_program *program, int device, char *const *base,
+                         PyObject *const *objects, int64_t n) {
     gb_cuda_error e;
     gb_cuda_queue on = gb_py_queue_for(device);
     uint64_t *bases = malloc((size_t)(n + 1) * (sizeof *bases + sizeof(gb_cuda_block *)));
@@ -30,11 +31,13 @@ PyObject *gb_py_cuda_wait_for(PyObject *self, PyObject *const *args, Py_ssize_t 
     gb_cuda_error e;
     gb_cuda_queue on = {0};
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (!gb_py_is_field(args[i])) return PyErr_Format(PyExc_TypeError, "expected Fields, got %R", Py_TYPE(args[i]));
+        if (!gb_py_is_field(args[i]))
+            return PyErr_Format(PyExc_TypeError, "expected Fields, got %R", Py_TYPE(args[i]));
         gb_py_field *f = (gb_py_field *)args[i];
         gb_cuda_block *block = gb_py_field_block(f);
         if (i == 0) on = gb_py_queue_for(f->location.device);
-        if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_py_cuda_raise(&e), NULL;
+        if (block && gb_cuda_stream_wait_block(block, on, &e) < 0)
+            return gb_py_cuda_raise(&e), NULL;
     }
     return n && wait_here(on) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -23,9 +23,12 @@ static int reach(gb_py_slot *slot, const gb_copy_view *v, const char *arg) {
         empty |= v->shape[i] == 0;
     }
     slot->low = slot->end = 0;
-    if (!bad && !empty) bad = gb_reach(v->shape, v->strides, v->ndim, v->itemsize, &slot->low, &slot->end) >= 0;
+    if (!bad && !empty)
+        bad = gb_reach(v->shape, v->strides, v->ndim, v->itemsize, &slot->low, &slot->end) >= 0;
     if (!bad && slot->low >= -((int64_t)1 << 60) && slot->end <= (int64_t)1 << 60) return 0;
-    return PyErr_Format(PyExc_ValueError, "%s: a shape with negative sizes, or more bytes than any memory has", arg), -1;
+    return PyErr_Format(PyExc_ValueError,
+                        "%s: a shape with negative sizes, or more bytes than any memory has", arg),
+           -1;
 }
 
 static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
@@ -33,7 +36,8 @@ static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
     slot->shape = malloc((size_t)(5 * v->ndim + 1) * sizeof *slot->shape);
     if (!slot->shape) return PyErr_NoMemory(), -1;
     slot->strides = slot->shape + v->ndim;
-    for (int i = 0; i < v->ndim; i++) slot->shape[i] = v->shape[i], slot->strides[i] = v->strides[i];
+    for (int i = 0; i < v->ndim; i++)
+        slot->shape[i] = v->shape[i], slot->strides[i] = v->strides[i];
     return 0;
 }
 
@@ -41,10 +45,13 @@ static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
 static int keep_meaning(gb_py_slot *slot, PyObject *dims, PyObject *halo, const char *arg) {
     int32_t codes[GB_COPY_DIMS];
     int64_t pairs[2 * GB_COPY_DIMS] = {0};
-    int n = gb_py_dims(dims, arg, codes, GB_COPY_DIMS), m = halo == Py_None ? slot->ndim : gb_py_halo(halo, pairs, GB_COPY_DIMS);
+    int n = gb_py_dims(dims, arg, codes, GB_COPY_DIMS),
+        m = halo == Py_None ? slot->ndim : gb_py_halo(halo, pairs, GB_COPY_DIMS);
     if (n < 0 || m < 0) return -1;
     if (n != slot->ndim || m != slot->ndim)
-        return PyErr_Format(PyExc_ValueError, "%s: %d sizes, %d dims and %d entries of a halo", arg, slot->ndim, n, m), -1;
+        return PyErr_Format(PyExc_ValueError, "%s: %d sizes, %d dims and %d entries of a halo", arg,
+                            slot->ndim, n, m),
+               -1;
     slot->halo = slot->strides + n;
     slot->dims = (int32_t *)(slot->halo + 2 * n);
     memcpy(slot->halo, pairs, 2 * (size_t)n * sizeof *pairs);
@@ -65,7 +72,10 @@ static int memory_of(PyObject *obj, gb_py_memory *m) {
 }
 
 static int bind(PyObject *obj, const gb_py_memory *m, const char *arg, gb_py_slot *slot) {
-    if (!gb_py_descr_trivially_copyable(m->descr)) return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, m->descr), -1;
+    if (!gb_py_descr_trivially_copyable(m->descr))
+        return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg,
+                            m->descr),
+               -1;
     if (reach(slot, &m->view, arg) < 0) return -1;
     slot->bound = Py_NewRef(obj);
     slot->base = m->view.data;
@@ -77,17 +87,27 @@ static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
     gb_py_memory m;
     if (gpu_of(obj) != slot->gpu || !memory_of(obj, &m))
         return PyErr_Format(PyExc_TypeError,
-                            "%s: expected (name, dtype, shape, strides, writable[, dims, halo]), (name, nbytes, writable), or an ndarray or "
-                            "Field on the %s, got %R", arg, slot->gpu ? "program's GPU" : "host", Py_TYPE(obj)), -1;
+                            "%s: expected (name, dtype, shape, strides, writable[, dims, halo]), "
+                            "(name, nbytes, writable), or an ndarray or "
+                            "Field on the %s, got %R",
+                            arg, slot->gpu ? "program's GPU" : "host", Py_TYPE(obj)),
+               -1;
     return bind(obj, &m, arg, slot);
 }
 
-/* (rows, turns): two buffers, of which the lowest bit of the first of these int64 says which is meant when a program runs. */
+/* (rows, turns): two buffers, of which the lowest bit of the first of these int64 says which is
+ * meant when a program runs. */
 static int read_turning(PyObject *pair, const char *arg, gb_py_slot *slot) {
     gb_py_memory rows, turns;
-    if (slot->gpu || gb_py_memory_of(PyTuple_GetItem(pair, 0), &rows) <= 0 || gb_py_memory_of(PyTuple_GetItem(pair, 1), &turns) <= 0 ||
-        rows.view.ndim != 2 || rows.view.shape[0] != 2 || turns.view.ndim != 1 || turns.view.shape[0] < 1 || turns.view.itemsize != sizeof(int64_t))
-        return PyErr_Format(PyExc_TypeError, "%s: expected an array of two rows on the host and int64 that count, got %R", arg, pair), -1;
+    if (slot->gpu || gb_py_memory_of(PyTuple_GetItem(pair, 0), &rows) <= 0 ||
+        gb_py_memory_of(PyTuple_GetItem(pair, 1), &turns) <= 0 || rows.view.ndim != 2 ||
+        rows.view.shape[0] != 2 || turns.view.ndim != 1 || turns.view.shape[0] < 1 ||
+        turns.view.itemsize != sizeof(int64_t))
+        return PyErr_Format(
+                   PyExc_TypeError,
+                   "%s: expected an array of two rows on the host and int64 that count, got %R",
+                   arg, pair),
+               -1;
     slot->turns = (const int64_t *)turns.view.data;
     slot->step = rows.view.strides[0];
     rows.view.ndim--, rows.view.shape++, rows.view.strides++;
@@ -99,7 +119,9 @@ static int read_field(PyObject *tuple, const char *arg, gb_py_slot *slot) {
     char text[64];
     if (!PyArray_DescrConverter(PyTuple_GetItem(tuple, 1), &slot->descr)) return -1;
     if (!gb_py_descr_trivially_copyable(slot->descr))
-        return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg, slot->descr), -1;
+        return PyErr_Format(PyExc_TypeError, "%s: elements of dtype %R are not plain bytes", arg,
+                            slot->descr),
+               -1;
     snprintf(text, sizeof text, "%s: shape", arg);
     int n = gb_py_ints(PyTuple_GetItem(tuple, 2), text, shape, GB_COPY_DIMS);
     if (n < 0) return -1;
@@ -109,7 +131,9 @@ static int read_field(PyObject *tuple, const char *arg, gb_py_slot *slot) {
     if (m != n) return PyErr_Format(PyExc_ValueError, "%s: %d sizes and %d strides", arg, n, m), -1;
     gb_copy_view v = {NULL, PyDataType_ELSIZE(slot->descr), GB_RAW, n, shape, strides};
     if (reach(slot, &v, arg) < 0 || keep_lists(slot, &v) < 0) return -1;
-    return PyTuple_Size(tuple) < 7 ? 0 : keep_meaning(slot, PyTuple_GetItem(tuple, 5), PyTuple_GetItem(tuple, 6), arg);
+    return PyTuple_Size(tuple) < 7
+               ? 0
+               : keep_meaning(slot, PyTuple_GetItem(tuple, 5), PyTuple_GetItem(tuple, 6), arg);
 }
 
 int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
@@ -121,11 +145,13 @@ int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
     PyObject *name = PyTuple_GetItem(obj, 0);
     int writable = PyObject_IsTrue(PyTuple_GetItem(obj, n == 3 ? 2 : 4));
     if (writable < 0) return -1;
-    if (!PyUnicode_Check(name)) return PyErr_Format(PyExc_TypeError, "%s: name: expected a str, got %R", arg, name), -1;
+    if (!PyUnicode_Check(name))
+        return PyErr_Format(PyExc_TypeError, "%s: name: expected a str, got %R", arg, name), -1;
     slot->name = Py_NewRef(name);
     slot->writable = (uint8_t)writable;
     if (n != 3) return read_field(obj, arg, slot);
-    if (slot->gpu) return PyErr_Format(PyExc_ValueError, "%s: a GPU's messages are Fields", arg), -1;
+    if (slot->gpu)
+        return PyErr_Format(PyExc_ValueError, "%s: a GPU's messages are Fields", arg), -1;
     if (gb_py_int64(PyTuple_GetItem(obj, 1), arg, "a number of bytes", &slot->end) < 0) return -1;
     if (slot->end < 0 || slot->end > (int64_t)1 << 60)
         return PyErr_Format(PyExc_ValueError, "%s: %lld bytes", arg, (long long)slot->end), -1;
@@ -141,9 +167,13 @@ static int same_strides(const gb_py_slot *slot, const int64_t *strides) {
     return 1;
 }
 
-static int other_numbers(const gb_py_slot *slot, const char *what, const int64_t *wanted, int n_wanted, const int64_t *given, int n_given) {
-    GB_PY_OWNED PyObject *a = gb_py_ints_tuple(given, n_given), *b = gb_py_ints_tuple(wanted, n_wanted);
-    if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, what, a, b);
+static int other_numbers(const gb_py_slot *slot, const char *what, const int64_t *wanted,
+                         int n_wanted, const int64_t *given, int n_given) {
+    GB_PY_OWNED PyObject *a = gb_py_ints_tuple(given, n_given),
+                         *b = gb_py_ints_tuple(wanted, n_wanted);
+    if (a && b)
+        PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, what, a,
+                     b);
     return -1;
 }
 
@@ -152,8 +182,12 @@ static int take_view(const gb_py_slot *slot, const gb_py_memory *m, char **base)
     if (m->view.ndim != slot->ndim || memcmp(m->view.shape, slot->shape, list))
         return other_numbers(slot, "shape", slot->shape, slot->ndim, m->view.shape, m->view.ndim);
     if (memcmp(m->view.strides, slot->strides, list) && !same_strides(slot, m->view.strides))
-        return other_numbers(slot, "strides in bytes", slot->strides, slot->ndim, m->view.strides, m->view.ndim);
-    if (slot->writable && m->readonly) return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it", slot->name), -1;
+        return other_numbers(slot, "strides in bytes", slot->strides, slot->ndim, m->view.strides,
+                             m->view.ndim);
+    if (slot->writable && m->readonly)
+        return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it",
+                            slot->name),
+               -1;
     *base = m->view.data;
     return 0;
 }
@@ -161,18 +195,25 @@ static int take_view(const gb_py_slot *slot, const gb_py_memory *m, char **base)
 static int take_buffer(const gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base) {
     if (PyObject_GetBuffer(obj, view, PyBUF_SIMPLE) < 0) return view->obj = NULL, -1;
     if (view->len != slot->end)
-        return PyErr_Format(PyExc_ValueError, "%U: %zd bytes; the plan was made for %lld", slot->name, view->len, (long long)slot->end), -1;
+        return PyErr_Format(PyExc_ValueError, "%U: %zd bytes; the plan was made for %lld",
+                            slot->name, view->len, (long long)slot->end),
+               -1;
     if (slot->writable && view->readonly)
-        return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it", slot->name), -1;
+        return PyErr_Format(PyExc_ValueError, "%U: it is read-only, and the plan writes to it",
+                            slot->name),
+               -1;
     *base = view->buf;
     return 1;
 }
 
-/* NumPy makes another object of the same dtype at times; comparing them may run Python code (a title's __eq__). */
+/* NumPy makes another object of the same dtype at times; comparing them may run Python code (a
+ * title's __eq__). */
 static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
     Py_INCREF((PyObject *)descr);
     if (!PyArray_EquivTypes(slot->descr, descr)) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%U: dtype %S; the plan was made for %S", slot->name, descr, slot->descr);
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "%U: dtype %S; the plan was made for %S", slot->name,
+                         descr, slot->descr);
         Py_DECREF((PyObject *)descr);
         return -1;
     }
@@ -185,22 +226,29 @@ static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
 static int means_the_same(const gb_py_slot *slot, const gb_py_field *f) {
     int same = 1;
     if (!slot->dims) return 1;
-    for (int i = 0; f->dims_given && i < slot->ndim; i++) same &= f->geometry.dims[i] == slot->dims[i];
+    for (int i = 0; f->dims_given && i < slot->ndim; i++)
+        same &= f->geometry.dims[i] == slot->dims[i];
     for (int i = 0; f->halo && i < 2 * slot->ndim; i++) same &= f->halo[i] == slot->halo[i];
     return same;
 }
 
 static int other_meaning(const gb_py_slot *slot, const gb_py_field *f) {
-    int n = slot->ndim, halo = !f->dims_given || memcmp(f->geometry.dims, slot->dims, (size_t)n * sizeof *slot->dims) == 0;
-    GB_PY_OWNED PyObject *a = halo ? gb_py_pairs_tuple(f->halo, n) : gb_py_dims_tuple(f->geometry.dims, n);
-    GB_PY_OWNED PyObject *b = halo ? gb_py_pairs_tuple(slot->halo, n) : gb_py_dims_tuple(slot->dims, n);
-    if (a && b) PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name, halo ? "halo" : "dims", a, b);
+    int n = slot->ndim, halo = !f->dims_given || memcmp(f->geometry.dims, slot->dims,
+                                                        (size_t)n * sizeof *slot->dims) == 0;
+    GB_PY_OWNED PyObject *a =
+        halo ? gb_py_pairs_tuple(f->halo, n) : gb_py_dims_tuple(f->geometry.dims, n);
+    GB_PY_OWNED PyObject *b =
+        halo ? gb_py_pairs_tuple(slot->halo, n) : gb_py_dims_tuple(slot->dims, n);
+    if (a && b)
+        PyErr_Format(PyExc_ValueError, "%U: %s %R; the plan was made for %R", slot->name,
+                     halo ? "halo" : "dims", a, b);
     return -1;
 }
 
 /* What nearly all are: Fields on the host, exactly as planned. */
 static int is_as_planned(const gb_py_slot *slot, const gb_py_field *f) {
-    int ndim = slot->ndim, same = f->geometry.ndim == ndim && f->dtype->descr == slot->descr && !(slot->writable && f->readonly);
+    int ndim = slot->ndim, same = f->geometry.ndim == ndim && f->dtype->descr == slot->descr &&
+                                  !(slot->writable && f->readonly);
     for (int i = 0; same && i < ndim; i++)
         same = f->geometry.shape[i] == slot->shape[i] && f->geometry.strides[i] == slot->strides[i];
     return same && means_the_same(slot, f);
@@ -210,13 +258,17 @@ static int other_location(const gb_py_slot *slot, int gpu) {
     char is[32] = "on the host", wanted[32] = "on the host";
     if (gpu) snprintf(is, sizeof is, "on GPU %d", gpu - 1);
     if (slot->gpu) snprintf(wanted, sizeof wanted, "on GPU %d", slot->gpu - 1);
-    return PyErr_Format(PyExc_ValueError, "%U: it lies %s; the plan was made for a field %s", slot->name, is, wanted), -1;
+    return PyErr_Format(PyExc_ValueError, "%U: it lies %s; the plan was made for a field %s",
+                        slot->name, is, wanted),
+           -1;
 }
 
 int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
     gb_py_memory m;
     if (!slot->descr) return take_buffer(slot, obj, view, base);
-    if (!slot->gpu && Py_TYPE(obj) == gb_py_HostFieldType && is_as_planned(slot, (gb_py_field *)obj)) return *base = ((gb_py_field *)obj)->data, 0;
+    if (!slot->gpu && Py_TYPE(obj) == gb_py_HostFieldType &&
+        is_as_planned(slot, (gb_py_field *)obj))
+        return *base = ((gb_py_field *)obj)->data, 0;
     int waited = 0, gpu = gpu_of(obj);
     if (gpu != slot->gpu && (gpu || gb_py_is_field(obj))) return other_location(slot, gpu);
     if (gb_py_is_field(obj)) {
@@ -225,9 +277,12 @@ int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **bas
         if (waited && gb_py_require_host_access(f) < 0) return -1;
         m = gb_py_memory_of_field(f);
     } else if (slot->gpu || !gb_py_memory_of(obj, &m))
-        return PyErr_Format(PyExc_TypeError, "%U: expected a Field%s, got %R", slot->name, slot->gpu ? "" : " or an ndarray", Py_TYPE(obj)), -1;
+        return PyErr_Format(PyExc_TypeError, "%U: expected a Field%s, got %R", slot->name,
+                            slot->gpu ? "" : " or an ndarray", Py_TYPE(obj)),
+               -1;
     if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
     if (take_view(slot, &m, base) < 0) return -1;
-    if (gb_py_is_field(obj) && !means_the_same(slot, (gb_py_field *)obj)) return other_meaning(slot, (gb_py_field *)obj);
+    if (gb_py_is_field(obj) && !means_the_same(slot, (gb_py_field *)obj))
+        return other_meaning(slot, (gb_py_field *)obj);
     return waited;
 }

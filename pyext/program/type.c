@@ -9,9 +9,9 @@ typedef struct program_object {
     PyObject_HEAD
     gb_program program;
     gb_py_slot *slots;
-    Py_ssize_t n_slots, n_given;   /* given: those that are not bound */
-    gb_cuda_program *launched;     /* where all slots lie on a GPU, else NULL */
-    int gpu;                       /* its number + 1, or 0 */
+    Py_ssize_t n_slots, n_given; /* given: those that are not bound */
+    gb_cuda_program *launched;   /* where all slots lie on a GPU, else NULL */
+    int gpu;                     /* its number + 1, or 0 */
 } program_object;
 
 /* ---- making ---- */
@@ -30,10 +30,12 @@ static int read_slots(program_object *p, PyObject *slots) {
     if (n > INT32_MAX) return PyErr_SetString(PyExc_ValueError, "slots: more than 2**31"), -1;
     p->slots = calloc((size_t)n + 1, sizeof *p->slots);
     if (!p->slots) return PyErr_NoMemory(), -1;
-    for (; p->n_slots < n; ) {
-        gb_py_slot *slot = &p->slots[p->n_slots++];   /* what was read of it is cleared with the others */
+    for (; p->n_slots < n;) {
+        gb_py_slot *slot =
+            &p->slots[p->n_slots++]; /* what was read of it is cleared with the others */
         slot->gpu = p->gpu;
-        if (gb_py_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0) return -1;
+        if (gb_py_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0)
+            return -1;
         p->n_given += !slot->bound;
     }
     return 0;
@@ -41,7 +43,8 @@ static int read_slots(program_object *p, PyObject *slots) {
 
 static int read_entries(program_object *p, PyObject *entries) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(entries); i++)
-        if (gb_py_entry_read(PyTuple_GetItem(entries, i), i, p->slots, p->n_slots, &p->program) < 0) return -1;
+        if (gb_py_entry_read(PyTuple_GetItem(entries, i), i, p->slots, p->n_slots, &p->program) < 0)
+            return -1;
     return 0;
 }
 
@@ -49,24 +52,31 @@ static int read_gpu(program_object *p, PyObject *gpu) {
     int64_t number;
     if (gpu == Py_None) return 0;
     if (gb_py_int64(gpu, "gpu", "an int", &number) < 0) return -1;
-    if (number < 0 || number >= INT32_MAX) return PyErr_Format(PyExc_ValueError, "gpu: %R is no number of a GPU", gpu), -1;
+    if (number < 0 || number >= INT32_MAX)
+        return PyErr_Format(PyExc_ValueError, "gpu: %R is no number of a GPU", gpu), -1;
     p->gpu = (int)number + 1;
     return 0;
 }
 
 static int make_launched(program_object *p) {
     gb_cuda_error e;
-    return p->gpu && gb_cuda_program_new(&p->launched, &p->program, p->gpu - 1, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
+    return p->gpu && gb_cuda_program_new(&p->launched, &p->program, p->gpu - 1, &e) < 0
+               ? gb_py_cuda_raise(&e)
+               : 0;
 }
 
 static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"slots", "entries", "gpu", NULL};
     PyObject *slots, *entries, *gpu = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:CopyProgram", names, &slots, &entries, &gpu)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:CopyProgram", names, &slots, &entries,
+                                     &gpu))
+        return NULL;
     program_object *p = (program_object *)PyType_GenericAlloc(type, 0);
     slots = PySequence_Tuple(slots);
     entries = slots ? PySequence_Tuple(entries) : NULL;
-    if (p && (!entries || read_gpu(p, gpu) < 0 || read_slots(p, slots) < 0 || read_entries(p, entries) < 0 || make_launched(p) < 0)) Py_CLEAR(p);
+    if (p && (!entries || read_gpu(p, gpu) < 0 || read_slots(p, slots) < 0 ||
+              read_entries(p, entries) < 0 || make_launched(p) < 0))
+        Py_CLEAR(p);
     Py_XDECREF(slots);
     Py_XDECREF(entries);
     return (PyObject *)p;
@@ -74,7 +84,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 /* ---- running ---- */
 
-#define ROOM 32   /* slots for which no memory is asked */
+#define ROOM 32 /* slots for which no memory is asked */
 
 typedef struct bases {
     char **base;
@@ -98,8 +108,9 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
             continue;
         }
         PyObject *obj = args[at++];
-        if (!slot->descr && !b->view && !(b->view = calloc((size_t)p->n_slots, sizeof *b->view))) return PyErr_NoMemory(), -1;
-        if (!slot->descr && b->view[i].obj) continue;   /* held since the first time */
+        if (!slot->descr && !b->view && !(b->view = calloc((size_t)p->n_slots, sizeof *b->view)))
+            return PyErr_NoMemory(), -1;
+        if (!slot->descr && b->view[i].obj) continue; /* held since the first time */
         int rc = gb_py_slot_take(slot, obj, b->view ? &b->view[i] : NULL, &b->base[i], first);
         if (rc < 0) return -1;
         again |= rc;
@@ -107,22 +118,28 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
     return again;
 }
 
-/* Pointers of all slots. What may run Python code makes all of them be taken again; it settles, for views are held and dtypes
- * remembered, unless somebody changes the dtypes of arrays meanwhile. */
+/* Pointers of all slots. What may run Python code makes all of them be taken again; it settles, for
+ * views are held and dtypes remembered, unless somebody changes the dtypes of arrays meanwhile. */
 static int bases_of(program_object *p, PyObject *const *args, Py_ssize_t n, bases *b) {
     *b = (bases){.base = b->few};
     if (n != p->n_given)
-        return PyErr_Format(PyExc_TypeError, "%zd objects; the plan was made for %zd", n, p->n_given), -1;
-    if (p->n_slots > ROOM && !(b->base = malloc((size_t)p->n_slots * sizeof *b->base))) return PyErr_NoMemory(), -1;
+        return PyErr_Format(PyExc_TypeError, "%zd objects; the plan was made for %zd", n,
+                            p->n_given),
+               -1;
+    if (p->n_slots > ROOM && !(b->base = malloc((size_t)p->n_slots * sizeof *b->base)))
+        return PyErr_NoMemory(), -1;
     for (int times = 0; times < 4; times++) {
         int again = bases_take(p, args, b, times == 0);
         if (again <= 0) return again;
     }
-    return PyErr_SetString(PyExc_RuntimeError, "the objects changed while their dtypes were compared"), -1;
+    return PyErr_SetString(PyExc_RuntimeError,
+                           "the objects changed while their dtypes were compared"),
+           -1;
 }
 
 static int carry_out(const gb_program *program, char *const *base) {
-    if (2 * program->bytes < GB_PY_AT_ONCE) return gb_program_entries_run(program, base, 0, program->n), 0;
+    if (2 * program->bytes < GB_PY_AT_ONCE)
+        return gb_program_entries_run(program, base, 0, program->n), 0;
     gb_program_run run = {program, base};
     gb_work work = gb_program_work(&run);
     return gb_py_work(&work, 1, NULL);
@@ -131,8 +148,10 @@ static int carry_out(const gb_program *program, char *const *base) {
 /* Over the slots' objects, which the caller and the slots hold. */
 static int launch(const program_object *p, PyObject *const *args, char *const *base) {
     PyObject *few[ROOM], **objects = few;
-    if (p->n_slots > ROOM && !(objects = malloc((size_t)p->n_slots * sizeof *objects))) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++) objects[i] = p->slots[i].bound ? p->slots[i].bound : args[at++];
+    if (p->n_slots > ROOM && !(objects = malloc((size_t)p->n_slots * sizeof *objects)))
+        return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0, at = 0; i < p->n_slots; i++)
+        objects[i] = p->slots[i].bound ? p->slots[i].bound : args[at++];
     int rc = gb_py_program_launch(p->launched, p->gpu - 1, base, objects, p->n_slots);
     if (objects != few) free(objects);
     return rc;
@@ -164,7 +183,9 @@ static PyTypeObject *program_type;
 int gb_py_is_program(PyObject *obj) { return Py_TYPE(obj) == program_type; }
 Py_ssize_t gb_py_program_given(PyObject *program) { return ((program_object *)program)->n_given; }
 
-static Py_ssize_t program_length(PyObject *self) { return (Py_ssize_t)((program_object *)self)->program.n; }
+static Py_ssize_t program_length(PyObject *self) {
+    return (Py_ssize_t)((program_object *)self)->program.n;
+}
 
 static PyMethodDef methods[] = {
     {"run", (PyCFunction)(void *)program_run, METH_FASTCALL, NULL},
@@ -172,7 +193,8 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-static PyMemberDef members[] = {{"nbytes", T_LONGLONG, offsetof(program_object, program.bytes), READONLY, NULL}, {NULL}};
+static PyMemberDef members[] = {
+    {"nbytes", T_LONGLONG, offsetof(program_object, program.bytes), READONLY, NULL}, {NULL}};
 
 static PyType_Slot slots[] = {
     {Py_tp_new, program_new},
@@ -180,15 +202,24 @@ static PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_sq_length, program_length},
-    {Py_tp_doc, "CopyProgram(slots, entries, gpu=None)\n--\n\nMany copies between Fields and messages in one call."},
+    {Py_tp_doc, "CopyProgram(slots, entries, gpu=None)\n--\n\nMany copies between Fields and "
+                "messages in one call."},
     {0, NULL},
 };
 
 int gb_py_program_init(PyObject *module) {
-    static const struct { const char *name; long value; } modes[] = {
-        {"SIGN", GB_PROGRAM_SIGN}, {"ADD", GB_PROGRAM_ADD}, {"CLEAR", GB_PROGRAM_CLEAR},
+    static const struct {
+        const char *name;
+        long value;
+    } modes[] = {
+        {"SIGN", GB_PROGRAM_SIGN},
+        {"ADD", GB_PROGRAM_ADD},
+        {"CLEAR", GB_PROGRAM_CLEAR},
     };
-    int rc = gb_py_add_type(module, &program_type, (PyType_Spec){"gridbuf._core.CopyProgram", sizeof(program_object), 0, Py_TPFLAGS_DEFAULT, slots}, NULL);
+    int rc = gb_py_add_type(module, &program_type,
+                            (PyType_Spec){"gridbuf._core.CopyProgram", sizeof(program_object), 0,
+                                          Py_TPFLAGS_DEFAULT, slots},
+                            NULL);
     for (size_t i = 0; rc == 0 && i < sizeof modes / sizeof *modes; i++) {
         GB_PY_OWNED PyObject *value = PyLong_FromLong(modes[i].value);
         rc = value ? PyObject_SetAttrString((PyObject *)program_type, modes[i].name, value) : -1;

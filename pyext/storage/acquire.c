@@ -1,42 +1,54 @@
-/* acquire.c: the arrays that a call gets of host storages, Fields and plain arrays, which nobody has to acquire, touch or release. In which
- * order of indices gridbuf.interface.acquiring says; it depends on names, shape, strides, dtype and on what was asked for alone. */
+/* acquire.c: the arrays that a call gets of host storages, Fields and plain arrays, which nobody
+ * has to acquire, touch or release. In which order of indices gridbuf.interface.acquiring says; it
+ * depends on names, shape, strides, dtype and on what was asked for alone. */
 #include "storage.h"
 #include "../core/args.h"
 #include "../field/field.h"
 
-/* own: a storage's Meta, a Field's dims or None. Strides count where there is a backend, whose layouts may be slow. */
+/* own: a storage's Meta, a Field's dims or None. Strides count where there is a backend, whose
+ * layouts may be slow. */
 typedef struct {
     PyObject *own, *dtype, *asked, *needed, *backend;
     int ndim, registrations;
     npy_intp shape[GB_PY_STORAGE_AXES], strides[GB_PY_STORAGE_AXES];
 } question;
-typedef struct { question asked; int known, permuted, order[GB_PY_STORAGE_AXES]; } answer;
+typedef struct {
+    question asked;
+    int known, permuted, order[GB_PY_STORAGE_AXES];
+} answer;
 
 #define REMEMBERED 64
 static answer seen[REMEMBERED];
 
 static answer *slot_of(const question *q) {
     uint64_t h = (uintptr_t)q->own >> 4 ^ (uintptr_t)q->asked >> 3 ^ (uintptr_t)q->needed >> 2;
-    for (int i = 0; i < q->ndim; i++) h = (h ^ (uint64_t)q->strides[i] ^ (uint64_t)q->shape[i] << 32) * 0x9E3779B97F4A7C15u;
+    for (int i = 0; i < q->ndim; i++)
+        h = (h ^ (uint64_t)q->strides[i] ^ (uint64_t)q->shape[i] << 32) * 0x9E3779B97F4A7C15u;
     return &seen[(h * 0xBF58476D1CE4E5B9u) >> 58];
 }
 
 /* 1, 0: there is something to explain; -1: an error. */
 static int ask(answer *a, PyObject *names, PyObject *shape, PyObject *strides) {
     question *q = &a->asked;
-    GB_PY_OWNED PyObject *order = gb_py_upcall_to(GB_PY_UP_ACQUIRING_WAY, "(OOiOOOOO)", names, q->asked, q->ndim, q->dtype, q->needed, q->backend, shape, strides);
+    GB_PY_OWNED PyObject *order =
+        gb_py_upcall_to(GB_PY_UP_ACQUIRING_WAY, "(OOiOOOOO)", names, q->asked, q->ndim, q->dtype,
+                        q->needed, q->backend, shape, strides);
     if (!order) return -1;
     if (!PyTuple_Check(order) || PyTuple_Size(order) > q->ndim) return 0;
     a->permuted = PyTuple_Size(order) > 0;
-    for (int i = 0; a->permuted && i < q->ndim; i++) a->order[i] = (int)PyLong_AsLong(PyTuple_GetItem(order, i));
+    for (int i = 0; a->permuted && i < q->ndim; i++)
+        a->order[i] = (int)PyLong_AsLong(PyTuple_GetItem(order, i));
     if (PyErr_Occurred()) return -1;
-    if (!gb_py_is_constant(q->asked) || !gb_py_is_constant(q->needed) || !gb_py_is_constant(q->backend)) return 1;
+    if (!gb_py_is_constant(q->asked) || !gb_py_is_constant(q->needed) ||
+        !gb_py_is_constant(q->backend))
+        return 1;
     answer *slot = slot_of(q), before = *slot;
     *slot = *a;
     slot->known = 1;
     PyObject *const all[] = {q->own, q->dtype, q->asked, q->needed, q->backend};
     for (int i = 0; i < 5; i++) Py_INCREF(all[i]);
-    PyObject *const old[] = {before.asked.own, before.asked.dtype, before.asked.asked, before.asked.needed, before.asked.backend};
+    PyObject *const old[] = {before.asked.own, before.asked.dtype, before.asked.asked,
+                             before.asked.needed, before.asked.backend};
     for (int i = 0; i < 5; i++) Py_XDECREF(old[i]);
     return 1;
 }
@@ -48,38 +60,53 @@ static PyObject *in_order(PyArrayObject *array, const answer *a) {
     return a->permuted ? PyArray_Transpose(array, &permute) : PyArray_View(array, NULL, NULL);
 }
 
-/* `array` has the indices `own`, which `names` says for Python. NULL without an error: Python has to. */
-static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, PyObject *asked, PyObject *needed, PyObject *backend) {
+/* `array` has the indices `own`, which `names` says for Python. NULL without an error: Python has
+ * to. */
+static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, PyObject *asked,
+                          PyObject *needed, PyObject *backend) {
     int n = PyArray_NDIM(array), told = 1;
     if (n > GB_PY_STORAGE_AXES) return NULL;
     answer a;
     GB_PY_OWNED PyObject *dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
     memset(&a, 0, sizeof a);
-    question *q = &a.asked;   /* field by field: it is compared as bytes */
-    q->own = own, q->dtype = dtype, q->asked = asked, q->needed = needed, q->backend = backend, q->ndim = n, q->registrations = gb_py_registered_so_far;
-    for (int i = 0; i < n && backend != Py_None; i++) q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
+    question *q = &a.asked; /* field by field: it is compared as bytes */
+    q->own = own, q->dtype = dtype, q->asked = asked, q->needed = needed, q->backend = backend,
+    q->ndim = n, q->registrations = gb_py_registered_so_far;
+    for (int i = 0; i < n && backend != Py_None; i++)
+        q->shape[i] = PyArray_DIM(array, i), q->strides[i] = PyArray_STRIDE(array, i);
     const answer *known = slot_of(q);
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);
-    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(array), n), *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(array), n);
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(array), n),
+                         *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(array), n);
     if (!shape || !strides || (told = ask(&a, names, shape, strides)) <= 0) {
-        if (told < 0 && (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError))) PyErr_Clear();   /* it is explained there */
+        if (told < 0 &&
+            (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
+            PyErr_Clear(); /* it is explained there */
         return NULL;
     }
     return in_order(array, &a);
 }
 
 static PyObject *of_object(PyObject *obj, PyObject *asked, PyObject *needed, PyObject *backend) {
-    if (PyArray_CheckExact(obj)) return for_call((PyArrayObject *)obj, Py_None, Py_None, asked, needed, backend);
+    if (PyArray_CheckExact(obj))
+        return for_call((PyArrayObject *)obj, Py_None, Py_None, asked, needed, backend);
     if (gb_py_is_plain_field(obj)) {
-        GB_PY_OWNED PyObject *array = gb_py_field_numpy(obj, NULL), *dims = gb_py_dims_given((gb_py_field *)obj);
+        GB_PY_OWNED PyObject *array = gb_py_field_numpy(obj, NULL),
+                             *dims = gb_py_dims_given((gb_py_field *)obj);
         /* Dims are another object each time; their name is not. */
-        GB_PY_OWNED PyObject *nothing = PyUnicode_FromString(""), *name = nothing && dims && dims != Py_None ? PyUnicode_Join(nothing, dims) : Py_XNewRef(dims);
+        GB_PY_OWNED PyObject *nothing = PyUnicode_FromString(""),
+                             *name = nothing && dims && dims != Py_None
+                                         ? PyUnicode_Join(nothing, dims)
+                                         : Py_XNewRef(dims);
         if (name && PyUnicode_CheckExact(name)) PyUnicode_InternInPlace(&name);
-        return array && name ? for_call((PyArrayObject *)array, name, dims, asked, needed, backend) : NULL;
+        return array && name ? for_call((PyArrayObject *)array, name, dims, asked, needed, backend)
+                             : NULL;
     }
     PyArrayObject *host = gb_py_plain_storage(obj);
     if (!host) return NULL;
-    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host), *meta = Py_NewRef(((gb_py_storage *)obj)->meta), *axes = gb_py_upcall_of(meta, GB_PY_OF_META_AXES);
+    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host),
+                         *meta = Py_NewRef(((gb_py_storage *)obj)->meta),
+                         *axes = gb_py_upcall_of(meta, GB_PY_OF_META_AXES);
     return axes ? for_call(host, meta, axes, asked, needed, backend) : NULL;
 }
 
@@ -99,10 +126,14 @@ static int all_writeable(PyObject *outputs, PyObject *arrays) {
     return good;
 }
 
-/* host_arrays(fields, outputs, dims, dtypes, backend): name to array. None: there is anything else, or anything to explain or warn of. */
+/* host_arrays(fields, outputs, dims, dtypes, backend): name to array. None: there is anything else,
+ * or anything to explain or warn of. */
 PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 5) return PyErr_Format(PyExc_TypeError, "host_arrays() takes fields, outputs, dims, dtypes and backend");
-    if (!PyDict_CheckExact(args[0]) || !PyDict_CheckExact(args[2]) || !PyDict_CheckExact(args[3])) Py_RETURN_NONE;
+    if (nargs != 5)
+        return PyErr_Format(PyExc_TypeError,
+                            "host_arrays() takes fields, outputs, dims, dtypes and backend");
+    if (!PyDict_CheckExact(args[0]) || !PyDict_CheckExact(args[2]) || !PyDict_CheckExact(args[3]))
+        Py_RETURN_NONE;
     GB_PY_OWNED PyObject *fields = PyDict_Items(args[0]), *arrays = PyDict_New();
     Py_ssize_t named = 0, typed = 0, n = fields && arrays ? PyList_Size(fields) : -1;
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -110,11 +141,15 @@ PyObject *gb_py_host_arrays(PyObject *self, PyObject *const *args, Py_ssize_t na
         GB_PY_OWNED PyObject *asked = in_map(args[2], name), *needed = in_map(args[3], name);
         named += asked != Py_None;
         typed += needed != Py_None;
-        GB_PY_OWNED PyObject *array = of_object(PyTuple_GetItem(PyList_GetItem(fields, i), 1), asked, needed, args[4]);
-        if (!array || PyDict_SetItem(arrays, name, array) < 0) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+        GB_PY_OWNED PyObject *array =
+            of_object(PyTuple_GetItem(PyList_GetItem(fields, i), 1), asked, needed, args[4]);
+        if (!array || PyDict_SetItem(arrays, name, array) < 0)
+            return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     if (n < 0 || PyErr_Occurred()) return NULL;
     /* Names that are not among the fields are an error, which Python explains. */
-    if (named < PyDict_Size(args[2]) || typed < PyDict_Size(args[3]) || !all_writeable(args[1], arrays)) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (named < PyDict_Size(args[2]) || typed < PyDict_Size(args[3]) ||
+        !all_writeable(args[1], arrays))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     return Py_NewRef(arrays);
 }

@@ -1,9 +1,12 @@
-/* index.c: reading and writing parts of host storages. Keys and values that need thought go up to gridbuf.storage.indexing. */
+/* index.c: reading and writing parts of host storages. Keys and values that need thought go up to
+ * gridbuf.storage.indexing. */
 #include "storage.h"
 
 static PyObject *view_of(PyObject *self, PyArrayObject *host, const gb_py_cut *cuts) {
     int n = PyArray_NDIM(host);
-    GB_PY_OWNED PyObject *array = gb_py_cut_array(host, cuts), *meta = array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;
+    GB_PY_OWNED PyObject *array = gb_py_cut_array(host, cuts),
+                         *meta =
+                             array ? gb_py_cut_meta(((gb_py_storage *)self)->meta, n, cuts) : NULL;
     return meta ? gb_py_storage_new(Py_TYPE(self), array, Py_None, meta, Py_None) : NULL;
 }
 
@@ -12,9 +15,11 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key) {
     gb_py_cut cuts[GB_PY_STORAGE_AXES];
     int kind = host ? gb_py_storage_cuts(key, host, cuts) : GB_PY_KEY_OTHER;
     if (kind == GB_PY_KEY_ERROR) return NULL;
-    if (kind == GB_PY_KEY_OTHER) return gb_py_upcall_to(GB_PY_UP_STORAGE_GETITEM, "(OO)", self, key);
+    if (kind == GB_PY_KEY_OTHER)
+        return gb_py_upcall_to(GB_PY_UP_STORAGE_GETITEM, "(OO)", self, key);
     Py_INCREF((PyObject *)host);
-    PyObject *found = kind == GB_PY_KEY_ELEMENT ? PyObject_GetItem((PyObject *)host, key) : view_of(self, host, cuts);
+    PyObject *found = kind == GB_PY_KEY_ELEMENT ? PyObject_GetItem((PyObject *)host, key)
+                                                : view_of(self, host, cuts);
     Py_DECREF((PyObject *)host);
     return found;
 }
@@ -26,7 +31,8 @@ static int read_halo(PyObject *meta, int n, Py_ssize_t (*halo)[2]) {
     for (int i = 0; i < n && ok; i++) {
         PyObject *pair = PyTuple_GetItem(pairs, i);
         ok = PyTuple_Check(pair) && PyTuple_Size(pair) == 2;
-        for (int j = 0; j < 2 && ok; j++) ok = (halo[i][j] = PyLong_AsSsize_t(PyTuple_GetItem(pair, j))) >= 0;
+        for (int j = 0; j < 2 && ok; j++)
+            ok = (halo[i][j] = PyLong_AsSsize_t(PyTuple_GetItem(pair, j))) >= 0;
     }
     return ok;
 }
@@ -39,7 +45,7 @@ PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused) {
     if (!host) Py_RETURN_NOTIMPLEMENTED;
     int n = PyArray_NDIM(host), ok = read_halo(((gb_py_storage *)self)->meta, n, halo);
     if (PyErr_Occurred()) return NULL;
-    host = gb_py_storage_host(self);   /* reading may have run Python code */
+    host = gb_py_storage_host(self); /* reading may have run Python code */
     if (!ok || !host || PyArray_NDIM(host) != n) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++) {
         npy_intp size = PyArray_DIM(host, i);
@@ -52,13 +58,16 @@ PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused) {
 /* ---- writing ---- */
 
 static int is_number(PyObject *value) {
-    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) || PyComplex_CheckExact(value) ||
-           PyArray_IsScalar(value, Number) || PyArray_IsScalar(value, Bool);
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) ||
+           PyComplex_CheckExact(value) || PyArray_IsScalar(value, Number) ||
+           PyArray_IsScalar(value, Bool);
 }
 
-/* The value's array with its indices where the target has those of the same name: stride 0 along those that it lacks or
- * has one element of. NULL without an error: it does not fit, which Python explains. */
-static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *target, const char *names) {
+/* The value's array with its indices where the target has those of the same name: stride 0 along
+ * those that it lacks or has one element of. NULL without an error: it does not fit, which Python
+ * explains. */
+static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *target,
+                         const char *names) {
     npy_intp strides[GB_PY_STORAGE_AXES];
     int n = PyArray_NDIM(target), used = 0;
     if (strlen(names) != (size_t)n || strlen(own) != (size_t)PyArray_NDIM(from)) return NULL;
@@ -67,14 +76,17 @@ static PyObject *by_name(PyArrayObject *from, const char *own, PyArrayObject *ta
         int j = at ? (int)(at - own) : -1;
         used += at != NULL;
         strides[i] = at && PyArray_DIM(from, j) != 1 ? PyArray_STRIDE(from, j) : 0;
-        if (at && PyArray_DIM(from, j) != 1 && PyArray_DIM(from, j) != PyArray_DIM(target, i)) return NULL;
+        if (at && PyArray_DIM(from, j) != 1 && PyArray_DIM(from, j) != PyArray_DIM(target, i))
+            return NULL;
     }
     if (used != PyArray_NDIM(from)) return NULL;
-    return gb_py_array_view(PyArray_DESCR(from), n, PyArray_DIMS(target), strides, PyArray_BYTES(from), 0, (PyObject *)from);
+    return gb_py_array_view(PyArray_DESCR(from), n, PyArray_DIMS(target), strides,
+                            PyArray_BYTES(from), 0, (PyObject *)from);
 }
 
 /* The names of the indices that a key keeps. */
-static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts, char kept[GB_PY_STORAGE_AXES + 1]) {
+static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts,
+                     char kept[GB_PY_STORAGE_AXES + 1]) {
     char axes[GB_PY_STORAGE_AXES + 1];
     int to = 0;
     if (gb_py_meta_axes(meta, axes) < 0) return -1;
@@ -84,41 +96,58 @@ static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts, char kept[GB_
     return 0;
 }
 
-/* What to copy from: an ndarray of the target's shape, or a host storage by name. NULL: with an error, or not for here. */
-static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_py_cut *cuts, int n, PyObject *value) {
-    if (PyArray_CheckExact(value)) return PyArray_SAMESHAPE((PyArrayObject *)value, target) ? Py_NewRef(value) : NULL;
-    PyArrayObject *from = PyObject_TypeCheck(value, gb_py_StorageType) ? gb_py_storage_host(value) : NULL;
+/* What to copy from: an ndarray of the target's shape, or a host storage by name. NULL: with an
+ * error, or not for here. */
+static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_py_cut *cuts, int n,
+                            PyObject *value) {
+    if (PyArray_CheckExact(value))
+        return PyArray_SAMESHAPE((PyArrayObject *)value, target) ? Py_NewRef(value) : NULL;
+    PyArrayObject *from =
+        PyObject_TypeCheck(value, gb_py_StorageType) ? gb_py_storage_host(value) : NULL;
     char names[GB_PY_STORAGE_AXES + 1], own[GB_PY_STORAGE_AXES + 1];
-    if (!from || kept_axes(((gb_py_storage *)self)->meta, n, cuts, names) < 0 || gb_py_meta_axes(((gb_py_storage *)value)->meta, own) < 0) return NULL;
-    return strcmp(names, own) == 0 && PyArray_SAMESHAPE(from, target) ? Py_NewRef((PyObject *)from) : by_name(from, own, target, names);
+    if (!from || kept_axes(((gb_py_storage *)self)->meta, n, cuts, names) < 0 ||
+        gb_py_meta_axes(((gb_py_storage *)value)->meta, own) < 0)
+        return NULL;
+    return strcmp(names, own) == 0 && PyArray_SAMESHAPE(from, target)
+               ? Py_NewRef((PyObject *)from)
+               : by_name(from, own, target, names);
 }
 
 /* 1: done; 0: Python has to; -1: an error. */
 static int quick(PyObject *self, PyArrayObject *host, PyObject *key, PyObject *value) {
     gb_py_cut cuts[GB_PY_STORAGE_AXES];
     int number = is_number(value), n = PyArray_NDIM(host);
-    if (!number && !PyArray_CheckExact(value) && !PyObject_TypeCheck(value, gb_py_StorageType)) return 0;
+    if (!number && !PyArray_CheckExact(value) && !PyObject_TypeCheck(value, gb_py_StorageType))
+        return 0;
     int kind = gb_py_storage_cuts(key, host, cuts);
     if (kind == GB_PY_KEY_ERROR || kind == GB_PY_KEY_OTHER) return kind == GB_PY_KEY_ERROR ? -1 : 0;
-    if (number && kind == GB_PY_KEY_ELEMENT) return PyObject_SetItem((PyObject *)host, key, value) < 0 ? -1 : 1;
-    GB_PY_OWNED PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host) : gb_py_cut_array(host, cuts), *source = NULL;
+    if (number && kind == GB_PY_KEY_ELEMENT)
+        return PyObject_SetItem((PyObject *)host, key, value) < 0 ? -1 : 1;
+    GB_PY_OWNED PyObject *target = key == Py_Ellipsis ? Py_NewRef((PyObject *)host)
+                                                      : gb_py_cut_array(host, cuts),
+                         *source = NULL;
     int rc = -1;
     if (target && number) {
         rc = PyObject_SetItem(target, Py_Ellipsis, value) < 0 ? -1 : 1;
     } else if (target) {
         source = source_for(self, (PyArrayObject *)target, cuts, n, value);
-        rc = source ? (PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)source) < 0 ? -1 : 1) : PyErr_Occurred() ? -1 : 0;
+        rc = source
+                 ? (PyArray_CopyInto((PyArrayObject *)target, (PyArrayObject *)source) < 0 ? -1 : 1)
+             : PyErr_Occurred() ? -1
+                                : 0;
     }
     return rc;
 }
 
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value) {
-    if (!value) return PyErr_SetString(PyExc_TypeError, "elements of a storage cannot be deleted"), -1;
+    if (!value)
+        return PyErr_SetString(PyExc_TypeError, "elements of a storage cannot be deleted"), -1;
     PyArrayObject *host = gb_py_storage_host(self);
     Py_XINCREF((PyObject *)host);
     int rc = host ? quick(self, host, key, value) : 0;
     Py_XDECREF((PyObject *)host);
     if (rc) return rc < 0 ? -1 : 0;
-    GB_PY_OWNED PyObject *done = gb_py_upcall_to(GB_PY_UP_STORAGE_SETITEM, "(OOO)", self, key, value);
+    GB_PY_OWNED PyObject *done =
+        gb_py_upcall_to(GB_PY_UP_STORAGE_SETITEM, "(OOO)", self, key, value);
     return done ? 0 : -1;
 }

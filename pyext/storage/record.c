@@ -3,7 +3,8 @@
 
 PyTypeObject *gb_py_StorageType, *gb_py_last_storage_type;
 
-PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair) {
+PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta,
+                            PyObject *pair) {
     gb_py_storage *s = (gb_py_storage *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
     if (gb_py_last_storage_type != type) {
@@ -18,21 +19,28 @@ PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, P
     return (PyObject *)s;
 }
 
-/* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the same size. */
+/* NumPy's own dtype of a number. Others equal one that has other metadata, or another C type of the
+ * same size. */
 int gb_py_is_own_dtype(PyArray_Descr *descr) {
     int number = descr->type_num;
-    if (number < 0 || number >= NPY_OBJECT || number == NPY_LONGLONG || number == NPY_ULONGLONG) return 0;
+    if (number < 0 || number >= NPY_OBJECT || number == NPY_LONGLONG || number == NPY_ULONGLONG)
+        return 0;
     GB_PY_OWNED PyArray_Descr *own = PyArray_DescrFromType(number);
     return own == descr;
 }
 
-/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples of those. Lists become tuples and
- * integers of NumPy's own classes ints: no Python code runs, which could change a dict that is read. NULL without an error: something else. */
+/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples
+ * of those. Lists become tuples and integers of NumPy's own classes ints: no Python code runs,
+ * which could change a dict that is read. NULL without an error: something else. */
 static PyObject *constant(PyObject *obj, int depth) {
-    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None) return Py_NewRef(obj);
-    if (PyArray_DescrCheck(obj)) return gb_py_is_own_dtype((PyArray_Descr *)obj) ? Py_NewRef(obj) : NULL;
+    if (PyLong_CheckExact(obj) || PyUnicode_CheckExact(obj) || obj == Py_None)
+        return Py_NewRef(obj);
+    if (PyArray_DescrCheck(obj))
+        return gb_py_is_own_dtype((PyArray_Descr *)obj) ? Py_NewRef(obj) : NULL;
     if (PyType_Check(obj)) return gb_py_dtype_constant(obj) ? Py_NewRef(obj) : NULL;
-    if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta) && gb_py_dtype_constant((PyObject *)Py_TYPE(obj))) return PyNumber_Index(obj);
+    if (PyArray_IsScalar(obj, Integer) && !PyArray_IsScalar(obj, Timedelta) &&
+        gb_py_dtype_constant((PyObject *)Py_TYPE(obj)))
+        return PyNumber_Index(obj);
     if (depth == 0 || !(PyTuple_CheckExact(obj) || PyList_CheckExact(obj))) return NULL;
     GB_PY_OWNED PyObject *given = PySequence_Tuple(obj);
     PyObject *made = given ? PyTuple_New(PyTuple_Size(given)) : NULL;
@@ -48,9 +56,13 @@ PyObject *gb_py_constant(PyObject *self, PyObject *obj) {
 }
 
 PyArrayObject *gb_py_storage_host(PyObject *obj) {
-    gb_py_storage *s = (gb_py_storage *)obj;   /* without a meta the garbage collector has been here */
-    if (!s->host || !PyArray_CheckExact(s->host) || s->dev != Py_None || s->pair != Py_None || !s->meta) return NULL;
-    return PyArray_NDIM((PyArrayObject *)s->host) <= GB_PY_STORAGE_AXES ? (PyArrayObject *)s->host : NULL;
+    gb_py_storage *s =
+        (gb_py_storage *)obj; /* without a meta the garbage collector has been here */
+    if (!s->host || !PyArray_CheckExact(s->host) || s->dev != Py_None || s->pair != Py_None ||
+        !s->meta)
+        return NULL;
+    return PyArray_NDIM((PyArrayObject *)s->host) <= GB_PY_STORAGE_AXES ? (PyArrayObject *)s->host
+                                                                        : NULL;
 }
 
 PyArrayObject *gb_py_plain_storage(PyObject *obj) {

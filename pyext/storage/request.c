@@ -1,36 +1,49 @@
-/* request.c: requests for host storages that were made before. gridbuf.storage.remembered keeps the answers; what a request is, as a key,
- * and the storage that an answer gives, are made here. */
+/* request.c: requests for host storages that were made before. gridbuf.storage.remembered keeps the
+ * answers; what a request is, as a key, and the storage that an answer gives, are made here. */
 #include "storage.h"
 #include "../core/args.h"
 #include "../field/field.h"
 
-/* What data say of a storage like them, as far as it does not depend on values; None: they have to be looked at. */
+/* What data say of a storage like them, as far as it does not depend on values; None: they have to
+ * be looked at. */
 static PyObject *key_of_data(PyObject *data) {
-    GB_PY_OWNED PyObject *own = NULL, *halo = NULL, *array = Py_XNewRef((PyObject *)gb_py_plain_storage(data));
+    GB_PY_OWNED PyObject *own = NULL, *halo = NULL,
+                         *array = Py_XNewRef((PyObject *)gb_py_plain_storage(data));
     if (array) {
         own = Py_NewRef(((gb_py_storage *)data)->meta);
     } else if (PyArray_CheckExact(data)) {
         array = Py_NewRef(data);
     } else if (gb_py_is_plain_field(data)) {
         own = gb_py_dims_given((gb_py_field *)data);
-        halo = own ? ((gb_py_field *)data)->halo ? gb_py_pairs_tuple(((gb_py_field *)data)->halo, ((gb_py_field *)data)->geometry.ndim) : Py_NewRef(Py_None) : NULL;
+        halo = own ? ((gb_py_field *)data)->halo
+                         ? gb_py_pairs_tuple(((gb_py_field *)data)->halo,
+                                             ((gb_py_field *)data)->geometry.ndim)
+                         : Py_NewRef(Py_None)
+                   : NULL;
         array = halo ? gb_py_field_numpy(data, NULL) : NULL;
         if (!array) return NULL;
     }
-    if (!array || !gb_py_is_own_dtype(PyArray_DESCR((PyArrayObject *)array))) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    if (!array || !gb_py_is_own_dtype(PyArray_DESCR((PyArrayObject *)array)))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     int n = PyArray_NDIM((PyArrayObject *)array);
-    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS((PyArrayObject *)array), n);
-    GB_PY_OWNED PyObject *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES((PyArrayObject *)array), n);
+    GB_PY_OWNED PyObject *shape =
+        gb_py_ints_tuple((const int64_t *)PyArray_DIMS((PyArrayObject *)array), n);
+    GB_PY_OWNED PyObject *strides =
+        gb_py_ints_tuple((const int64_t *)PyArray_STRIDES((PyArrayObject *)array), n);
     GB_PY_OWNED PyObject *type = PyLong_FromLong(PyArray_TYPE((PyArrayObject *)array));
-    return shape && strides && type ? PyTuple_Pack(5, own ? own : Py_None, halo ? halo : Py_None, shape, strides, type) : NULL;
+    return shape && strides && type
+               ? PyTuple_Pack(5, own ? own : Py_None, halo ? halo : Py_None, shape, strides, type)
+               : NULL;
 }
 
-/* (own, dtype, word, name, value, ..., registrations if there were any: a name may mean another backend since), or None where not all of it
- * is constant. */
+/* (own, dtype, word, name, value, ..., registrations if there were any: a name may mean another
+ * backend since), or None where not all of it is constant. */
 static PyObject *request_of(PyObject *own, PyObject *dtype, PyObject *spec, PyObject *word) {
-    if (PyList_Check(dtype) || !PyDict_CheckExact(spec) || own == Py_None) Py_RETURN_NONE;   /* of dtypes alone, a list is no tuple */
+    if (PyList_Check(dtype) || !PyDict_CheckExact(spec) || own == Py_None)
+        Py_RETURN_NONE; /* of dtypes alone, a list is no tuple */
     int count = gb_py_registered_so_far;
-    GB_PY_OWNED PyObject *key = PyTuple_New(3 + 2 * PyDict_Size(spec) + (count > 0)), *kind = gb_py_constant(NULL, dtype);
+    GB_PY_OWNED PyObject *key = PyTuple_New(3 + 2 * PyDict_Size(spec) + (count > 0)),
+                         *kind = gb_py_constant(NULL, dtype);
     if (!key || !kind) return NULL;
     if (kind == Py_None && dtype != Py_None) Py_RETURN_NONE;
     PyTuple_SetItem(key, 0, Py_NewRef(own));
@@ -56,41 +69,62 @@ static PyObject *request_of(PyObject *own, PyObject *dtype, PyObject *spec, PyOb
 
 /* The storage of the answer (plan, meta); else the key, or None. */
 static PyObject *answered(PyObject *answers, PyObject *key, PyObject *zero) {
-    PyObject *answer = key == Py_None || !PyDict_Check(answers) ? NULL : PyDict_GetItemWithError(answers, key), *plain;
-    if (!answer || !(plain = gb_py_upcall_get(GB_PY_UP_CPU_STORAGE))) return PyErr_Occurred() ? NULL : Py_NewRef(key);
+    PyObject *answer = key == Py_None || !PyDict_Check(answers)
+                           ? NULL
+                           : PyDict_GetItemWithError(answers, key),
+             *plain;
+    if (!answer || !(plain = gb_py_upcall_get(GB_PY_UP_CPU_STORAGE)))
+        return PyErr_Occurred() ? NULL : Py_NewRef(key);
     GB_PY_OWNED PyObject *held = Py_NewRef(answer);
     PyObject *meta = PyTuple_GetItem(answer, 1);
     gb_py_plan_object *plan = (gb_py_plan_object *)PyTuple_GetItem(answer, 0);
     if (!meta || !plan) return NULL;
-    if (Py_TYPE((PyObject *)plan) != gb_py_PlanType || plan->plan->device != GB_CPU || plan->plan->memory != GB_PLAIN)
-        return PyErr_Format(PyExc_TypeError, "answers: expected a Plan of plain host memory, got %R", plan);
+    if (Py_TYPE((PyObject *)plan) != gb_py_PlanType || plan->plan->device != GB_CPU ||
+        plan->plan->memory != GB_PLAIN)
+        return PyErr_Format(PyExc_TypeError,
+                            "answers: expected a Plan of plain host memory, got %R", plan);
     GB_PY_OWNED PyObject *host = gb_py_array_of(plan, zero == Py_True);
     return host ? gb_py_storage_new((PyTypeObject *)plain, host, Py_None, meta, Py_None) : NULL;
 }
 
-/* known_storage(answers, shape, dtype, spec, zero): a new storage as a request like this gave one before; else the key of the request, or
- * None for one that has to be looked at. */
+/* known_storage(answers, shape, dtype, spec, zero): a new storage as a request like this gave one
+ * before; else the key of the request, or None for one that has to be looked at. */
 PyObject *gb_py_known_storage(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 5) return PyErr_Format(PyExc_TypeError, "known_storage() takes answers, shape, dtype, spec and zero");
-    GB_PY_OWNED PyObject *shape = gb_py_constant(NULL, args[1]), *key = shape ? request_of(shape, args[2], args[3], Py_None) : NULL;
+    if (nargs != 5)
+        return PyErr_Format(PyExc_TypeError,
+                            "known_storage() takes answers, shape, dtype, spec and zero");
+    GB_PY_OWNED PyObject *shape = gb_py_constant(NULL, args[1]),
+                         *key = shape ? request_of(shape, args[2], args[3], Py_None) : NULL;
     return key ? answered(args[0], key, args[4]) : NULL;
 }
 
-/* known_like(answers, data, dtype, spec, zero, word): the same for a storage like the data; word: a str or None, what else is asked for. */
+/* known_like(answers, data, dtype, spec, zero, word): the same for a storage like the data; word: a
+ * str or None, what else is asked for. */
 PyObject *gb_py_known_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 6) return PyErr_Format(PyExc_TypeError, "known_like() takes answers, data, dtype, spec, zero and a word");
-    GB_PY_OWNED PyObject *own = key_of_data(args[1]), *key = own ? request_of(own, args[2], args[3], args[5]) : NULL;
+    if (nargs != 6)
+        return PyErr_Format(PyExc_TypeError,
+                            "known_like() takes answers, data, dtype, spec, zero and a word");
+    GB_PY_OWNED PyObject *own = key_of_data(args[1]),
+                         *key = own ? request_of(own, args[2], args[3], args[5]) : NULL;
     return key ? answered(args[0], key, args[4]) : NULL;
 }
 
-/* known_around(metas, data, dtype, spec): a storage over the data's memory; else the key, or None. */
+/* known_around(metas, data, dtype, spec): a storage over the data's memory; else the key, or None.
+ */
 PyObject *gb_py_known_around(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 4) return PyErr_Format(PyExc_TypeError, "known_around() takes metas, data, dtype and spec");
-    GB_PY_OWNED PyObject *own = key_of_data(args[1]), *key = own ? request_of(own, args[2], args[3], Py_None) : NULL;
-    PyObject *found = key && key != Py_None && PyDict_Check(args[0]) ? PyDict_GetItemWithError(args[0], key) : NULL;
+    if (nargs != 4)
+        return PyErr_Format(PyExc_TypeError, "known_around() takes metas, data, dtype and spec");
+    GB_PY_OWNED PyObject *own = key_of_data(args[1]),
+                         *key = own ? request_of(own, args[2], args[3], Py_None) : NULL;
+    PyObject *found = key && key != Py_None && PyDict_Check(args[0])
+                          ? PyDict_GetItemWithError(args[0], key)
+                          : NULL;
     PyObject *plain = found ? gb_py_upcall_get(GB_PY_UP_CPU_STORAGE) : NULL;
     if (!plain) return PyErr_Occurred() || !key ? NULL : Py_NewRef(key);
     GB_PY_OWNED PyObject *meta = Py_NewRef(found);
-    GB_PY_OWNED PyObject *array = PyArray_CheckExact(args[1]) ? PyArray_View((PyArrayObject *)args[1], NULL, NULL) : gb_py_is_storage(args[1]) ? Py_XNewRef((PyObject *)gb_py_storage_host(args[1])) : gb_py_field_numpy(args[1], NULL);
+    GB_PY_OWNED PyObject *array =
+        PyArray_CheckExact(args[1]) ? PyArray_View((PyArrayObject *)args[1], NULL, NULL)
+        : gb_py_is_storage(args[1]) ? Py_XNewRef((PyObject *)gb_py_storage_host(args[1]))
+                                    : gb_py_field_numpy(args[1], NULL);
     return array ? gb_py_storage_new((PyTypeObject *)plain, array, Py_None, meta, Py_None) : NULL;
 }

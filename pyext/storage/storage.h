@@ -1,5 +1,6 @@
-/* storage.h: what gridbuf.storage's classes are built on: the buffers, and what the indices mean. The quick ways of host
- * storages are here; everything that needs thought is Python's (gridbuf/storage/). */
+/* storage.h: what gridbuf.storage's classes are built on: the buffers, and what the indices mean.
+ * The quick ways of host storages are here; everything that needs thought is Python's
+ * (gridbuf/storage/). */
 #pragma once
 
 #include "../core/array.h"
@@ -12,20 +13,25 @@
 
 typedef struct gb_py_storage {
     PyObject_HEAD
-    PyObject *host, *dev;   /* an array or None */
-    PyObject *meta;         /* a gridbuf.storage.meta.Meta: one object per content, so that identity is equality */
-    PyObject *pair;         /* of a software-managed storage, or None */
+    PyObject *host, *dev; /* an array or None */
+    PyObject *meta; /* a gridbuf.storage.meta.Meta: one object per content, so that identity is
+                       equality */
+    PyObject *pair; /* of a software-managed storage, or None */
     PyObject *weakrefs;
 } gb_py_storage;
 
 extern PyTypeObject *gb_py_StorageType;
-#define gb_py_is_storage(obj) (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
-extern PyTypeObject *gb_py_last_storage_type;   /* of the last one that was made: most are of one class */
+#define gb_py_is_storage(obj) \
+    (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
+extern PyTypeObject
+    *gb_py_last_storage_type; /* of the last one that was made: most are of one class */
 
 /* record.c */
-PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta, PyObject *pair);
+PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta,
+                            PyObject *pair);
 int gb_py_is_own_dtype(PyArray_Descr *descr);
-/* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or NULL. */
+/* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or
+ * NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The same of a CPUStorage whose class nobody derived; an error may be set. */
 PyArrayObject *gb_py_plain_storage(PyObject *obj);
@@ -37,7 +43,9 @@ PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
 
 /* cut.c */
 int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts);
-PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts);   /* before Python code can run: the array may change */
+PyObject *gb_py_cut_array(
+    PyArrayObject *array,
+    const gb_py_cut *cuts); /* before Python code can run: the array may change */
 PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
 
 /* index.c */
@@ -45,10 +53,11 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 
-/* spread.c: an input of the target's dtypes and indices with the elements that NumPy would repeat; `fresh`: it may be the target. NULL
- * without an error: nothing to gain. */
+/* spread.c: an input of the target's dtypes and indices with the elements that NumPy would repeat;
+ * `fresh`: it may be the target. NULL without an error: nothing to gain. */
 PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
 
 /* ufunc.c */
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);   /* NotImplemented: for Python */
+PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n,
+                              PyObject *out); /* NotImplemented: for Python */
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -32,14 +32,21 @@ static void dealloc(PyObject *self) {
 
 static PyObject *refuse(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     GB_PY_OWNED PyObject *name = PyObject_GetAttrString((PyObject *)type, "__name__");
-    if (name) PyErr_Format(PyExc_TypeError, "%U is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, storage or as_storage", name);
+    if (name)
+        PyErr_Format(PyExc_TypeError,
+                     "%U is not made by calling it; use gridbuf.storage.empty, zeros, ones, full, "
+                     "storage or as_storage",
+                     name);
     return NULL;
 }
 
 /* _of(host, dev, meta, pair=None) */
 static PyObject *of(PyObject *cls, PyObject *const *args, Py_ssize_t nargs) {
-    if (nargs != 3 && nargs != 4) return PyErr_Format(PyExc_TypeError, "_of() takes host, dev, meta and pair, got %zd arguments", nargs);
-    return gb_py_storage_new((PyTypeObject *)cls, args[0], args[1], args[2], nargs == 4 ? args[3] : Py_None);
+    if (nargs != 3 && nargs != 4)
+        return PyErr_Format(PyExc_TypeError,
+                            "_of() takes host, dev, meta and pair, got %zd arguments", nargs);
+    return gb_py_storage_new((PyTypeObject *)cls, args[0], args[1], args[2],
+                             nargs == 4 ? args[3] : Py_None);
 }
 
 #ifdef Py_GIL_DISABLED
@@ -54,7 +61,8 @@ static int set_meta(PyObject *self, PyObject *value, void *unused) {
     ((gb_py_storage *)self)->meta = Py_NewRef(value);
     return 0;
 }
-static PyGetSetDef getset[] = {{"_meta", get_meta, set_meta, "What the indices mean.", NULL}, {NULL}};
+static PyGetSetDef getset[] = {{"_meta", get_meta, set_meta, "What the indices mean.", NULL},
+                               {NULL}};
 #endif
 
 static PyMemberDef members[] = {
@@ -64,24 +72,31 @@ static PyMemberDef members[] = {
 #ifndef Py_GIL_DISABLED
     {"_meta", T_OBJECT_EX, offsetof(gb_py_storage, meta), 0, "What the indices mean."},
 #endif
-    {"_pair", T_OBJECT_EX, offsetof(gb_py_storage, pair), READONLY, "Both buffers of a software-managed storage, or None."},
+    {"_pair", T_OBJECT_EX, offsetof(gb_py_storage, pair), READONLY,
+     "Both buffers of a software-managed storage, or None."},
     {NULL},
 };
 
 static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
-    {"__array_ufunc__", (PyCFunction)(void *)gb_py_storage_array_ufunc, METH_VARARGS | METH_KEYWORDS, "What NumPy's ufuncs ask."},
-    {"_told", gb_py_storage_told, METH_NOARGS, "The memory of a host storage as __gt_interface__ describes it; else None."},
-    {"_inside", gb_py_storage_inside, METH_NOARGS, "A view without the halo; NotImplemented where there is a device buffer."},
+    {"__array_ufunc__", (PyCFunction)(void *)gb_py_storage_array_ufunc,
+     METH_VARARGS | METH_KEYWORDS, "What NumPy's ufuncs ask."},
+    {"_told", gb_py_storage_told, METH_NOARGS,
+     "The memory of a host storage as __gt_interface__ describes it; else None."},
+    {"_inside", gb_py_storage_inside, METH_NOARGS,
+     "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
 };
 
 /* ---- operators: what ufunc.c knows, else gridbuf.storage.operators decides who computes ---- */
 
-static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_storage_quick, which, a); }
+static PyObject *unary(int which, PyObject *a) {
+    return gb_py_unary(gb_py_storage_quick, which, a);
+}
 
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
-    return gb_py_binary(gb_py_storage_quick, GB_PY_UP_STORAGE_BINARY, which, gb_py_is_storage(a), a, b);
+    return gb_py_binary(gb_py_storage_quick, GB_PY_UP_STORAGE_BINARY, which, gb_py_is_storage(a), a,
+                        b);
 }
 
 static PyObject *in_place(int which, PyObject *a, PyObject *b) {
@@ -103,11 +118,14 @@ static PyType_Slot type_slots[] = {
     {Py_tp_methods, methods},
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},
-    {Py_sq_item, gb_py_item},   /* iter() and `in` ask for it */
+    {Py_sq_item, gb_py_item}, /* iter() and `in` ask for it */
     GB_PY_OPERATOR_SLOTS,
     {0, NULL},
 };
 
 int gb_py_storage_init(PyObject *module) {
-    return gb_py_add_type(module, &gb_py_StorageType, (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0, GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots}, NULL);
+    return gb_py_add_type(module, &gb_py_StorageType,
+                          (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0,
+                                        GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots},
+                          NULL);
 }

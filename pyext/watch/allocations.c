@@ -16,17 +16,17 @@
 #include <sys/resource.h>
 
 #define CAPSULE "mem_handler"
-#define FAULTS_FROM 65536   /* bytes */
+#define FAULTS_FROM 65536 /* bytes */
 #define MOST_LINES 65536
 #define INDEX_ROOM (4 * MOST_LINES)
 #define TOUCHED 64
-#define BETWEEN 1000000   /* nanoseconds */
+#define BETWEEN 1000000 /* nanoseconds */
 
 enum owner { NUMPY, GRIDBUF, NUMPY_ZEROS };
 
 /* The blocks of one size that one line asked for. */
 typedef struct {
-    PyObject *file;   /* a reference */
+    PyObject *file; /* a reference */
     int64_t line, bytes, owner;
     int64_t count, nanoseconds, faults, live, peak;
 } entry;
@@ -36,11 +36,11 @@ static struct {
     PyDataMem_Handler *found;
     PyObject *found_capsule, *capsule;
     int64_t least, count, bytes;
-    entry *lines;               /* room for all there may be: untouched pages cost nothing */
-    int32_t *index;             /* numbers of lines, from 1 on, by their hash */
+    entry *lines;   /* room for all there may be: untouched pages cost nothing */
+    int32_t *index; /* numbers of lines, from 1 on, by their hash */
     int64_t n_lines;
-    int64_t faults_before, asked;   /* page faults so far, and when they were asked for */
-    int32_t touched[TOUCHED];   /* lines that took blocks since then */
+    int64_t faults_before, asked; /* page faults so far, and when they were asked for */
+    int32_t touched[TOUCHED];     /* lines that took blocks since then */
     int n_touched;
 } watch;
 
@@ -49,9 +49,9 @@ static struct {
  * An open table with linear probing; the holder of the GIL is the one writer. */
 
 typedef struct {
-    uintptr_t at;   /* 0: free */
+    uintptr_t at; /* 0: free */
     int64_t bytes, serial;
-    int32_t number;   /* of its line */
+    int32_t number; /* of its line */
 } block;
 
 static block *blocks;
@@ -84,7 +84,7 @@ static void block_note(const void *data, int64_t bytes, int32_t number, int64_t 
     if (2 * used >= room && grow() < 0) return;
     block *b = slot_of((uintptr_t)data);
     used += !b->at;
-    *b = (block){ .at = (uintptr_t)data, .bytes = bytes, .number = number, .serial = serial };
+    *b = (block){.at = (uintptr_t)data, .bytes = bytes, .number = number, .serial = serial};
 }
 
 /* Take a block out; its line's number, or -1. Blocks that its slot had pushed on move back, so
@@ -140,7 +140,7 @@ static int64_t entry_of(PyObject *file, int64_t line, int64_t bytes, int64_t own
         int same = e->file == file && e->line == line && e->bytes == bytes && e->owner == owner;
         if (same) return watch.index[at] - 1;
     }
-    entry made = { .file = Py_NewRef(file), .line = line, .bytes = bytes, .owner = owner };
+    entry made = {.file = Py_NewRef(file), .line = line, .bytes = bytes, .owner = owner};
     watch.lines[watch.n_lines] = made;
     watch.index[at] = (int32_t)++watch.n_lines;
     return watch.n_lines - 1;
@@ -244,15 +244,14 @@ static void *handler_realloc(void *ctx, void *data, size_t bytes) {
 }
 
 static PyDataMem_Handler handler = {
-    "gridbuf watch", 1, { NULL, handler_malloc, handler_calloc, handler_realloc, handler_free }
-};
+    "gridbuf watch", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
 /* ---- what Python calls ---- */
 
 /* (files to pass over, least bytes): the handler to install; it passes on to the one that is
  * there when it is first made. */
 PyObject *gb_py_watch_start(PyObject *self, PyObject *args) {
-#ifdef Py_GIL_DISABLED   /* the tables have one writer at a time */
+#ifdef Py_GIL_DISABLED /* the tables have one writer at a time */
     return PyErr_Format(PyExc_RuntimeError, "watch_start: not on a free-threaded Python");
 #endif
     PyObject *names;

@@ -12,12 +12,12 @@
 #define LINES 1024
 
 typedef struct {
-    PyObject *code, *file;   /* references */
+    PyObject *code, *file; /* references */
     int skip;
 } known_code;
 
 static known_code codes[CODES + 1];
-static PyObject *skipped;   /* a tuple of parts of the names of files that are passed over */
+static PyObject *skipped; /* a tuple of parts of the names of files that are passed over */
 
 /* Functions of Python that the limited API leaves out; without them an innermost frame is all
  * there is. */
@@ -31,8 +31,8 @@ static struct {
     int at, line;
 } lines[LINES];
 
-static __thread int depth;      /* watched calls that run */
-static __thread int64_t apart;  /* nanoseconds in them that were gridbuf.watch's own */
+static __thread int depth;     /* watched calls that run */
+static __thread int64_t apart; /* nanoseconds in them that were gridbuf.watch's own */
 
 /* The line whose watched call runs, so that allocations in it need no look at frames; of one
  * thread at a time, the latest. */
@@ -59,11 +59,11 @@ static known_code *code_of(PyObject *code) {
     int skip = 0;
     for (Py_ssize_t i = skipped ? PyTuple_Size(skipped) : 0; i-- > 0 && !skip;) {
         PyObject *name = PyTuple_GetItem(skipped, i);
-        const char *part = PyUnicode_AsUTF8AndSize(name, NULL);   /* made in pass_over */
+        const char *part = PyUnicode_AsUTF8AndSize(name, NULL); /* made in pass_over */
         skip = strstr(text, part) != NULL;
     }
     if (slot != &codes[CODES]) slot->code = Py_NewRef(code);
-    Py_XDECREF(slot->file);   /* a str: nothing runs */
+    Py_XDECREF(slot->file); /* a str: nothing runs */
     slot->file = file;
     slot->skip = skip;
     return slot;
@@ -72,7 +72,7 @@ static known_code *code_of(PyObject *code) {
 static known_code *code_of_frame(PyObject *frame) {
     PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
     known_code *known = code_of(code);
-    Py_DECREF(code);   /* the frame has it */
+    Py_DECREF(code); /* the frame has it */
     return known;
 }
 
@@ -97,7 +97,7 @@ PyObject *gb_py_line_of_call(int64_t *line) {
 
 PyObject *gb_py_line_of_now(int64_t *line) {
     PyObject *found = NULL, *frame = Py_XNewRef((PyObject *)PyEval_GetFrame());
-    GB_PY_OWNED PyObject *inner = Py_XNewRef(frame);   /* the answer where all are passed over */
+    GB_PY_OWNED PyObject *inner = Py_XNewRef(frame); /* the answer where all are passed over */
     while (frame) {
         known_code *known = code_of_frame(frame);
         int skip = known && known->skip;
@@ -137,7 +137,7 @@ int gb_py_line_pass_over(PyObject *names) {
 PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
     if (!depth++ && skipped) {
         int64_t line = 0;
-        Py_CLEAR(fixed.file);   /* a str: nothing runs */
+        Py_CLEAR(fixed.file); /* a str: nothing runs */
         PyObject *file = gb_py_line_of_now(&line);
         if (!file) PyErr_Clear();
         Py_XDECREF(fixed.file);
@@ -152,7 +152,7 @@ PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
 PyObject *gb_py_watch_leave(PyObject *self, PyObject *began) {
     int64_t now = gb_nanoseconds() - apart;
     depth--;
-    int ours = fixed.thread == PyThread_get_thread_ident();   /* and not another thread's */
+    int ours = fixed.thread == PyThread_get_thread_ident(); /* and not another thread's */
     if (!depth && ours) Py_CLEAR(fixed.file);
     int64_t then = PyLong_AsLongLong(began);
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(1e-9 * (double)(now - then));
@@ -165,6 +165,4 @@ PyObject *gb_py_watch_apart(PyObject *self, PyObject *seconds) {
 }
 
 /* How many watched calls this thread is inside of, one calling the other. */
-PyObject *gb_py_watch_depth(PyObject *self, PyObject *none) {
-    return PyLong_FromLong(depth);
-}
+PyObject *gb_py_watch_depth(PyObject *self, PyObject *none) { return PyLong_FromLong(depth); }

@@ -16,12 +16,12 @@
 
 typedef struct {
     PyObject_HEAD
-    PyObject *plain, *before, *after;   /* references */
+    PyObject *plain, *before, *after; /* references */
     PyObject *weakrefs;
 } stand_in;
 
 static PyTypeObject *stand_in_type;
-static PyObject *bound_method;   /* types.MethodType, which the limited API does not name */
+static PyObject *bound_method; /* types.MethodType, which the limited API does not name */
 
 static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     stand_in *s = (stand_in *)self;
@@ -30,7 +30,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!token) PyErr_WriteUnraisable(self);
     PyObject *result = PyObject_Call(s->plain, args, kwargs);
     if (!token || token == Py_None) return result;
-    GB_PY_ASIDE;   /* the function's own exception */
+    GB_PY_ASIDE; /* the function's own exception */
     GB_PY_OWNED PyObject *done = PyObject_CallFunctionObjArgs(s->after, token, result, NULL);
     if (!done) PyErr_WriteUnraisable(self);
     return result;
@@ -59,9 +59,7 @@ static PyObject *reduce(PyObject *self, PyObject *protocol) {
     return PyObject_GetAttrString(self, "__qualname__");
 }
 
-static PyObject *repr(PyObject *self) {
-    return PyObject_Repr(((stand_in *)self)->plain);
-}
+static PyObject *repr(PyObject *self) { return PyObject_Repr(((stand_in *)self)->plain); }
 
 static void dealloc(PyObject *self) {
     stand_in *s = (stand_in *)self;

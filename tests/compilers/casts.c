@@ -1,19 +1,23 @@
-/* casts.c: which conversions to half precision say that a number was too large, and which say so of one that fits: none may be named. */
+/* casts.c: which conversions to half precision say that a number was too large, and which say so of
+ * one that fits: none may be named. */
 #include "../../gufunc/cast_base.c"
 
 #include <fenv.h>
 #include <stdio.h>
 
-#define TRY(S, value, overflows)                                                                \
-    do {                                                                                        \
-        T_##S from[8];                                                                          \
-        T_F16 to[8];                                                                            \
-        for (int i = 0; i < 8; i++) from[i] = (T_##S)(value);                                   \
-        for (int step = 1; step < 3; step++) {   /* packed, and every other one */              \
-            feclearexcept(FE_ALL_EXCEPT);                                                       \
-            gb_gu_casts_base[GB_F16][GB_##S]((char *)to, step * (intptr_t)sizeof *to, (char *)from, step * (intptr_t)sizeof *from, 8 / step); \
-            if ((fetestexcept(FE_OVERFLOW) != 0) != (overflows)) wrong |= printf("%s of %s, step %d\n", #value, #S, step); \
-        }                                                                                       \
+#define TRY(S, value, overflows)                                                          \
+    do {                                                                                  \
+        T_##S from[8];                                                                    \
+        T_F16 to[8];                                                                      \
+        for (int i = 0; i < 8; i++) from[i] = (T_##S)(value);                             \
+        for (int step = 1; step < 3; step++) { /* packed, and every other one */          \
+            feclearexcept(FE_ALL_EXCEPT);                                                 \
+            gb_gu_casts_base[GB_F16][GB_##S]((char *)to, step * (intptr_t)sizeof *to,     \
+                                             (char *)from, step * (intptr_t)sizeof *from, \
+                                             8 / step);                                   \
+            if ((fetestexcept(FE_OVERFLOW) != 0) != (overflows))                          \
+                wrong |= printf("%s of %s, step %d\n", #value, #S, step);                 \
+        }                                                                                 \
     } while (0)
 
 int main(void) {

@@ -1,4 +1,6 @@
-"""Cells and recipes of consumers that compile: a file of its own, since a process compiles what they share once."""
+"""Cells and recipes of consumers that compile: a file of its own, since a process compiles what
+they share once.
+"""
 
 import pytest
 from trials import COMPILING, SECTIONS, cells_of, try_cell, try_section

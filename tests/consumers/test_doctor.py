@@ -16,7 +16,8 @@ def test_it_prints_what_the_documentation_says(capsys: pytest.CaptureFixture[str
     captured = capsys.readouterr()
     for row in tabulate(answer for answer in expected() if answer.name == "NumPy DLPack").rows:
         assert any(
-            line.split()[:3] == ["NumPy", "DLPack", row[1]] and line.count("yes") >= 9 for line in captured.out.splitlines()
+            line.split()[:3] == ["NumPy", "DLPack", row[1]] and line.count("yes") >= 9
+            for line in captured.out.splitlines()
         )
     assert f"tried: NumPy DLPack {consumers.load('NumPy DLPack').version()}, ctypes" in captured.out
     assert "[1] NumPy's DLPack has no bfloat16; `field.numpy()`" in captured.out
@@ -38,16 +39,27 @@ def test_an_unknown_name_is_a_wrong_request(capsys: pytest.CaptureFixture[str]) 
     assert "--consumers: 'TensorFlow' is not among NumPy, " in capsys.readouterr().err
 
 
-def test_a_crash_over_there_is_a_line_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_over_there_is_a_line_here(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     assert main(["doctor", "--consumers", "NumPy"]) == 1
     out = capsys.readouterr().out
-    assert "WRONG [1]" in out and "[1] unexpected: its process ended with status 1: it said nothing" in out
+    assert (
+        "WRONG [1]" in out
+        and "[1] unexpected: its process ended with status 1: it said nothing" in out
+    )
 
 
 def test_a_surprise_is_one() -> None:
     numpy = consumers.load("NumPy DLPack")
     cell = consumers.Cell("take", "C", "bfloat16")
-    for result in (consumers.Result("yes"), consumers.Result("no", "another reason"), consumers.Result("wrong", "a copy")):
+    for result in (
+        consumers.Result("yes"),
+        consumers.Result("no", "another reason"),
+        consumers.Result("wrong", "a copy"),
+    ):
         assert doctor.surprising([doctor._answer(numpy, cell, result)])
-    assert not doctor.surprising([doctor._answer(numpy, cell, consumers.Result("no", "Unsupported dtype"))])
+    assert not doctor.surprising(
+        [doctor._answer(numpy, cell, consumers.Result("no", "Unsupported dtype"))]
+    )

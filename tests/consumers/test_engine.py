@@ -1,4 +1,6 @@
-"""The engine finds what a consumer does wrong: each fault here is one that a real package had or could have."""
+"""The engine finds what a consumer does wrong: each fault here is one that a real package had or
+could have.
+"""
 
 from typing import Any
 
@@ -50,7 +52,9 @@ class Leaks(Asarray):
 class HoldsNothing(Asarray):
     def take(self, field: gb.Field) -> Any:
         array = np.asarray(field)
-        return np.lib.stride_tricks.as_strided(np.ndarray((1,), array.dtype, _address_only(array)), array.shape, array.strides)
+        return np.lib.stride_tricks.as_strided(
+            np.ndarray((1,), array.dtype, _address_only(array)), array.shape, array.strides
+        )
 
 
 def _address_only(array: np.ndarray) -> Any:

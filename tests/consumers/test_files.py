@@ -1,4 +1,6 @@
-"""Fields in files: zarr and netCDF4 write them from any layout as they are, and what they hold is read back into one."""
+"""Fields in files: zarr and netCDF4 write them from any layout as they are, and what they hold is
+read back into one.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,21 @@ import pytest
 import gridbuf as gb
 
 LAYOUTS: dict[str, Any] = {
-    "C": {}, "F": {"backend": "F"}, "permuted": {"layout": (1, 2, 0)}, "padded": {"backend": "gt:cpu_ifirst", "padding": 8},
+    "C": {}, "F": {"backend": "F"}, "permuted": {"layout": (1, 2, 0)},
+    "padded": {"backend": "gt:cpu_ifirst", "padding": 8},
 }  # fmt: skip
-DTYPES = ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "complex64", "complex128", ">f8"]
+DTYPES = [
+    "bool",
+    "int8",
+    "uint16",
+    "int32",
+    "uint64",
+    "float16",
+    "float32",
+    "complex64",
+    "complex128",
+    ">f8",
+]
 
 
 def values(dtype: Any = "float64") -> np.ndarray:
@@ -19,8 +33,13 @@ def values(dtype: Any = "float64") -> np.ndarray:
 
 
 def fields(dtype: Any = "float64") -> dict[str, gb.Field]:
-    found = {name: gb.Field.from_array(values(dtype), dtype=dtype, dims="IJK", **spec) for name, spec in LAYOUTS.items()}
-    found["sliced"] = gb.Field.from_array(np.repeat(values(dtype), 2, 1), dtype=dtype, dims="IJK")[:, ::2]
+    found = {
+        name: gb.Field.from_array(values(dtype), dtype=dtype, dims="IJK", **spec)
+        for name, spec in LAYOUTS.items()
+    }
+    found["sliced"] = gb.Field.from_array(np.repeat(values(dtype), 2, 1), dtype=dtype, dims="IJK")[
+        :, ::2
+    ]
     found["reversed"] = gb.Field.from_array(values(dtype)[::-1], dtype=dtype, dims="IJK")[::-1]
     constant = values(dtype)
     constant.setflags(write=False)
@@ -44,11 +63,17 @@ def netcdf(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("layout", fields())
 def test_zarr_writes_and_reads_back(zarr: Any, tmp_path: Path, layout: str) -> None:
     field = fields()[layout]
-    stored = zarr.create_array(tmp_path / "a.zarr", shape=field.shape, dtype=field.dtype, dimension_names=list(field.dims))
+    stored = zarr.create_array(
+        tmp_path / "a.zarr", shape=field.shape, dtype=field.dtype, dimension_names=list(field.dims)
+    )
     stored[...] = field.numpy()
     opened = zarr.open_array(tmp_path / "a.zarr", mode="r")
     back = gb.Field.from_array(opened, dims=opened.metadata.dimension_names, backend="F")
-    assert back.dims == field.dims and back.numpy().flags.f_contiguous and np.array_equal(back, field.numpy())
+    assert (
+        back.dims == field.dims
+        and back.numpy().flags.f_contiguous
+        and np.array_equal(back, field.numpy())
+    )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -61,7 +86,9 @@ def test_zarr_keeps_the_dtype(zarr: Any, dtype: str) -> None:
 
 
 def test_zarr_takes_a_field_itself(zarr: Any) -> None:
-    pytest.importorskip("zarr", minversion="3.4", reason="zarr 3.1 takes what has the methods of an ndarray only")
+    pytest.importorskip(
+        "zarr", minversion="3.4", reason="zarr 3.1 takes what has the methods of an ndarray only"
+    )
     stored = zarr.create_array({}, shape=(4, 5, 6), dtype="f8")
     stored[...] = fields()["padded"]
     assert np.array_equal(stored[...], values())
@@ -115,5 +142,7 @@ def test_netcdf_keeps_the_dtype(netcdf: Any, dtype: str) -> None:
 def test_what_lies_in_a_file_is_not_memory(zarr: Any, netcdf: Any) -> None:
     netcdf.createDimension("K", 3)
     for stored in (zarr.array(values()), netcdf.createVariable("t", "f8", ("K",))):
-        with pytest.raises(TypeError, match=r"hands out a new copy each time it is read; gridbuf\.from_array"):
+        with pytest.raises(
+            TypeError, match=r"hands out a new copy each time it is read; gridbuf\.from_array"
+        ):
             gb.Field(stored)

@@ -1,4 +1,6 @@
-"""ml_dtypes: bfloat16 and the small floats pass by DLPack and `__array__`, and by nothing that would lose the dtype."""
+"""ml_dtypes: bfloat16 and the small floats pass by DLPack and `__array__`, and by nothing that
+would lose the dtype.
+"""
 
 import re
 
@@ -20,10 +22,20 @@ PARTS = [name for name, bits in TABLE if int(bits) < 8 and hasattr(ml_dtypes, na
 def test_bfloat16_in_each_layout(layout: str) -> None:
     ours = field(Cell("take", layout, "bfloat16"))
     array = np.asarray(ours)
-    assert type(array) is np.ndarray and array.dtype == ml_dtypes.bfloat16 and array.strides == ours.strides
-    assert np.array_equal(array, values(layout, "bfloat16")) and array.flags.writeable == (not ours.readonly)
+    assert (
+        type(array) is np.ndarray
+        and array.dtype == ml_dtypes.bfloat16
+        and array.strides == ours.strides
+    )
+    assert np.array_equal(array, values(layout, "bfloat16")) and array.flags.writeable == (
+        not ours.readonly
+    )
     again = gb.from_dlpack(ours)
-    assert again.dtype == ml_dtypes.bfloat16 and again.strides == ours.strides and np.array_equal(again, array)
+    assert (
+        again.dtype == ml_dtypes.bfloat16
+        and again.strides == ours.strides
+        and np.array_equal(again, array)
+    )
     if ours.size:
         assert again.numpy().ctypes.data == array.ctypes.data == ours.numpy().ctypes.data
 
@@ -37,7 +49,9 @@ def test_the_dtype_survives_both_ways(name: str) -> None:
     ours[3, 2] = 1
     assert theirs[3, 2] == dtype.type(1)
     assert gb.from_dlpack(ours).dtype == dtype
-    assert ours.copy().dtype == dtype and np.asarray(ours.copy()).tobytes() == theirs.tobytes()  # a nan is none
+    assert (
+        ours.copy().dtype == dtype and np.asarray(ours.copy()).tobytes() == theirs.tobytes()
+    )  # a nan is none
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -1,4 +1,6 @@
-"""Operators and ufuncs of Fields and storages with arrays of other libraries on either side, and ufuncs that other libraries make."""
+"""Operators and ufuncs of Fields and storages with arrays of other libraries on either side, and
+ufuncs that other libraries make.
+"""
 
 import operator
 import random
@@ -18,7 +20,8 @@ OURS: dict[str, Callable[[np.ndarray], Any]] = {
     "storage": lambda a: gs.storage(a, axes="IJ"),
 }
 OPERATORS = [
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod,
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+    operator.pow, divmod,
     operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
     np.add, np.subtract, np.arctan2, np.maximum, np.less, np.hypot,
 ]  # fmt: skip
@@ -34,17 +37,24 @@ def _xarray(a: np.ndarray) -> Any:
 
 @pytest.mark.parametrize("ours", OURS)
 @pytest.mark.parametrize("theirs", [_dask, _xarray], ids=["dask", "xarray"])
-def test_the_other_library_answers_by_operators_and_ufuncs_on_either_side(ours: str, theirs: Any) -> None:
-    """Storages go by name, and leave operators to xarray; dask, which has no names, is refused (test_storage_foreign.py)."""
+def test_the_other_library_answers_by_operators_and_ufuncs_on_either_side(
+    ours: str, theirs: Any
+) -> None:
+    """Storages go by name, and leave operators to xarray; dask, which has no names, is refused
+    (test_storage_foreign.py).
+    """
     if ours == "storage" and theirs is _dask:
         pytest.skip("refused")
     draw = random.Random(33)
     for _ in range(60):
-        call, turned = draw.choice(OPERATORS[: 7 if ours == "storage" else None]), draw.random() < 0.5
+        call = draw.choice(OPERATORS[: 7 if ours == "storage" else None])
+        turned = draw.random() < 0.5
         x, y = np.array(draw.choices(range(1, 9), k=12), float).reshape(3, 4), A
         pair = (theirs(y), OURS[ours](x)) if turned else (OURS[ours](x), theirs(y))
         found, wanted = call(*pair), call(*((y, x) if turned else (x, y)))
-        for one, value in zip(*((found, wanted) if isinstance(wanted, tuple) else ((found,), (wanted,))), strict=True):
+        for one, value in zip(
+            *((found, wanted) if isinstance(wanted, tuple) else ((found,), (wanted,))), strict=True
+        ):
             assert type(one) is type(theirs(y)), (call, turned)
             assert np.array_equal(np.asarray(one), value), (call, turned)
 
@@ -54,7 +64,9 @@ def test_names_in_another_order_are_refused_and_not_taken_by_position(call: Any)
     square = np.arange(9.0).reshape(3, 3)
     other = _xarray(square)
     ours = gb.Field(square, "JI")
-    for pair in ((ours, other), (other, ours))[: 1 if call is operator.add else 2]:  # xarray's own operator asks no Field
+    for pair in ((ours, other), (other, ours))[
+        : 1 if call is operator.add else 2
+    ]:  # xarray's own operator asks no Field
         with pytest.raises(ValueError, match=r"names .* differ, and one of them goes by position"):
             call(*pair)
 
@@ -77,12 +89,19 @@ def test_a_class_that_answers_gets_our_object_and_one_that_refuses_is_left_alone
 
 
 @pytest.mark.parametrize("ours", OURS)
-@pytest.mark.parametrize("signatures", [["float64(float64,float64)"], []], ids=["compiled", "on call"])
+@pytest.mark.parametrize(
+    "signatures", [["float64(float64,float64)"], []], ids=["compiled", "on call"]
+)
 def test_ufuncs_of_numba(ours: str, signatures: list[str]) -> None:
     numba = pytest.importorskip("numba")
     twice = numba.vectorize(*([signatures] if signatures else []))(lambda x, y: x + 2 * y)
     obj = OURS[ours](A)
-    for args, wanted in (((obj, obj), A + 2 * A), ((obj, 1.5), A + 3), ((1.5, obj), 1.5 + 2 * A), ((A, obj), A + 2 * A)):
+    for args, wanted in (
+        ((obj, obj), A + 2 * A),
+        ((obj, 1.5), A + 3),
+        ((1.5, obj), 1.5 + 2 * A),
+        ((A, obj), A + 2 * A),
+    ):
         found = twice(*args)
         assert type(found) is type(obj) and np.array_equal(np.asarray(found), wanted)
     for out in (OURS[ours](A), (OURS[ours](A),)):

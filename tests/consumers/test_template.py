@@ -1,4 +1,6 @@
-"""`python -m gridbuf.consumers --template MODULE` prints a consumer that runs, and tests/new_consumer.py puts it where it belongs."""
+"""`python -m gridbuf.consumers --template MODULE` prints a consumer that runs, and
+tests/new_consumer.py puts it where it belongs.
+"""
 
 import re
 import shutil
@@ -16,7 +18,10 @@ from gridbuf.consumers import Cell, Consumer, outcome, run
 @pytest.fixture(scope="module")
 def consumer() -> Consumer:
     done = subprocess.run(
-        [sys.executable, "-m", "gridbuf.consumers", "--template", "numpy"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "gridbuf.consumers", "--template", "numpy"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found: dict[str, Any] = {}
     exec(done.stdout, found)
@@ -64,7 +69,9 @@ def test_a_new_one_has_its_places(tmp_path: Path) -> None:
     assert new_consumer.places(tmp_path, "mine") and not new_consumer.places(tmp_path, "mine")
     text = (tmp_path / "gridbuf/consumers/__init__.py").read_text()
     assert text.partition("\n}\n")[0].endswith('"mine": "mine",')
-    assert re.search(r'^consumers = .*"mine"\]$', (tmp_path / "pyproject.toml").read_text(), re.MULTILINE)
+    assert re.search(
+        r'^consumers = .*"mine"\]$', (tmp_path / "pyproject.toml").read_text(), re.MULTILINE
+    )
 
 
 def test_a_run_names_each_cell_that_fails() -> None:

@@ -1,4 +1,6 @@
-"""What is tried with every consumer: its cells of the matrix, and its recipe in docs/exchange.md."""
+"""What is tried with every consumer: its cells of the matrix, and its recipe in
+docs/exchange.md.
+"""
 
 import doctest
 import re
@@ -11,10 +13,13 @@ import pytest
 from gridbuf import consumers
 from gridbuf.consumers import Cannot, Cell
 
-# Their packages are compilers: they have a file of the suite, so that one process waits for each of them once.
+# Their packages are compilers: they have a file of the suite, so that one process waits for each of
+# them once.
 COMPILING = ("DaCe", "nanobind", "pybind11", "Cython")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "exchange.md"
-SECTIONS = dict(re.findall(r"^##+ ([^\n]+)\n(.*?)(?=^##|\Z)", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL))
+SECTIONS = dict(
+    re.findall(r"^##+ ([^\n]+)\n(.*?)(?=^##|\Z)", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
+)
 FILES = ("zarr", "netCDF4", "ml_dtypes")  # sections about packages that are not in the matrix
 LOADED = {name: consumers.load(name) for name in consumers.FILES}
 

@@ -1,5 +1,7 @@
-"""Tests of device, pinned and managed memory. They run in processes of their own: on the fake driver (tests/device.sh) or on a
-real GPU (`make test-gpu`). GRIDBUF_DEVICE_TESTS says which: "fake" or "gpu"."""
+"""Tests of device, pinned and managed memory. They run in processes of their own: on the fake
+driver (tests/device.sh) or on a real GPU (`make test-gpu`). GRIDBUF_DEVICE_TESTS says which: "fake"
+or "gpu".
+"""
 
 import gc
 import os

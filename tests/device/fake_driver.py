@@ -13,15 +13,33 @@ class Fake:
 
     def __init__(self, path: str) -> None:
         self._library = ctypes.CDLL(path)
-        for name in ("fake_count", "fake_misuses", "fake_pump", "fake_queued", "fake_blocks", "fake_open_events", "fake_bytes"):
+        for name in (
+            "fake_count",
+            "fake_misuses",
+            "fake_pump",
+            "fake_queued",
+            "fake_blocks",
+            "fake_open_events",
+            "fake_bytes",
+        ):
             getattr(self._library, name).restype = ctypes.c_int64
         self._library.fake_pump.argtypes = [ctypes.c_uint64, ctypes.c_int64]
-        self._library.fake_fail.argtypes = [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int, ctypes.c_int]
+        self._library.fake_fail.argtypes = [
+            ctypes.c_char_p,
+            ctypes.c_int64,
+            ctypes.c_int,
+            ctypes.c_int,
+        ]
         self._library.fake_last_misuse.restype = ctypes.c_char_p
         self._library.fake_stream_on.restype = ctypes.c_uint64
         self._library.fake_look.restype = ctypes.c_void_p
         self._library.fake_look.argtypes = [ctypes.c_uint64, ctypes.c_size_t]
-        self._library.fake_foreign_set.argtypes = [ctypes.c_uint64, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint64]
+        self._library.fake_foreign_set.argtypes = [
+            ctypes.c_uint64,
+            ctypes.c_int,
+            ctypes.c_size_t,
+            ctypes.c_uint64,
+        ]
         self._library.fake_clear_misuses.restype = None
 
     def count(self, name: str = "") -> int:
@@ -73,8 +91,12 @@ class Fake:
         """Another library's kernel on its stream: count bytes of one value."""
         self._library.fake_foreign_set(address, value, count, stream)
 
-    def order_again(self, event: ctypes.c_void_p | None, earlier: int, later: int) -> ctypes.c_void_p:
-        """`later` waits for what is on `earlier` now, by an event of the driver's, made or recorded again, on GPU 0."""
+    def order_again(
+        self, event: ctypes.c_void_p | None, earlier: int, later: int
+    ) -> ctypes.c_void_p:
+        """`later` waits for what is on `earlier` now, by an event of the driver's, made or recorded
+        again, on GPU 0.
+        """
         context = ctypes.c_void_p()
         self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
         self._library.cuCtxPushCurrent_v2(context)
@@ -89,7 +111,9 @@ class Fake:
     def look(self, address: int, dtype: str, count: int = 1) -> np.ndarray:
         """Device memory as it is now."""
         nbytes = np.dtype(dtype).itemsize * count
-        return np.frombuffer(ctypes.string_at(self._library.fake_look(address, nbytes), nbytes), dtype)
+        return np.frombuffer(
+            ctypes.string_at(self._library.fake_look(address, nbytes), nbytes), dtype
+        )
 
     def backing(self, address: int, count: int) -> int:
         """Where the host finds device memory."""

@@ -20,7 +20,9 @@ def test_by_address(fake: Fake) -> None:
     exports = gb._core.cuda_exports()
     assert all(exports.values()) and len(set(exports.values())) == len(exports)
     malloc = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(exports["cupy_free"])
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(
+        exports["cupy_free"]
+    )
     for name, pool in (
         ("cupy_malloc", {"device": "gpu"}),
         ("cupy_malloc_managed", {"memory": "managed"}),
@@ -99,7 +101,10 @@ def test_numba(fake: Fake) -> None:
 
     manager = MemoryManager(context=SimpleNamespace(device=SimpleNamespace(id=0)))
     memory = manager.memalloc(5000)
-    assert live() == 1 and int(getattr(memory.device_pointer, "value", memory.device_pointer)) % 256 == 0
+    assert (
+        live() == 1
+        and int(getattr(memory.device_pointer, "value", memory.device_pointer)) % 256 == 0
+    )
     assert manager.get_memory_info().total > 0 and manager.interface_version == 1
     del memory
     gc.collect()

@@ -1,4 +1,6 @@
-"""What the plain functions and Field's constructors give: exact types, layout, alignment, values."""
+"""What the plain functions and Field's constructors give: exact types, layout, alignment,
+values.
+"""
 
 import gc
 import sys
@@ -18,15 +20,21 @@ PLACES = [
     {"memory": "managed", "device": "gpu"},
 ]
 SPECS: list[dict[str, Any]] = [
-    {}, {"backend": "gt:gpu"}, {"backend": "gt:gpu", "halo": (1, 2, 0)}, {"backend": "gt:cpu_ifirst", "aligned_index": (1, 1, 0)},
-    {"backend": "F"}, {"layout": (1, 2, 0), "padding": True}, {"padding": 7, "byte_alignment": 4096}, {"backend": "dace:gpu"},
+    {}, {"backend": "gt:gpu"}, {"backend": "gt:gpu", "halo": (1, 2, 0)},
+    {"backend": "gt:cpu_ifirst", "aligned_index": (1, 1, 0)},
+    {"backend": "F"}, {"layout": (1, 2, 0), "padding": True},
+    {"padding": 7, "byte_alignment": 4096}, {"backend": "dace:gpu"},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", PLACES, ids=str)
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_any_layout_anywhere(place: dict[str, Any], spec: dict[str, Any]) -> None:
-    f = gb.Field.empty((5, 6, 7), np.float32, **({"device": "cpu"} | spec | place if "memory" in place else spec | place))
+    f = gb.Field.empty(
+        (5, 6, 7),
+        np.float32,
+        **({"device": "cpu"} | spec | place if "memory" in place else spec | place),
+    )
     plan = f.plan
     assert f.shape == (5, 6, 7) and f.strides == plan.strides and f.dtype == np.float32
     kind = (
@@ -39,24 +47,37 @@ def test_any_layout_anywhere(place: dict[str, Any], spec: dict[str, Any]) -> Non
     assert type(f) is kind
     assert plan.memory == place.get("memory")
     assert f.device == plan.device == (("gpu", 0) if "device" in place else "cpu")
-    address = f.__cuda_array_interface__["data"][0] if kind is not gb.HostField else f.__array_interface__["data"][0]
+    address = (
+        f.__cuda_array_interface__["data"][0]
+        if kind is not gb.HostField
+        else f.__array_interface__["data"][0]
+    )
     assert address % plan.byte_alignment == plan.offset
     first = sum(i * s for i, s in zip(plan.aligned_index, plan.strides, strict=True))
     assert (address + first) % plan.byte_alignment == 0
-    assert plan.byte_alignment >= (256 if "device" in place and "byte_alignment" not in spec else 64)
+    assert plan.byte_alignment >= (
+        256 if "device" in place and "byte_alignment" not in spec else 64
+    )
     values = np.random.default_rng(0).random((5, 6, 7)).astype(np.float32)
     gb.copyto(f, values)
     assert np.array_equal(values_of(f), values)
 
 
 @pytest.mark.parametrize(
-    "place", [{"memory": "pinned"}, {"memory": "managed"}, {"memory": "pinned", "backend": "gt:gpu"}], ids=str
+    "place",
+    [{"memory": "pinned"}, {"memory": "managed"}, {"memory": "pinned", "backend": "gt:gpu"}],
+    ids=str,
 )
 def test_host_side_memory_is_an_exact_ndarray(place: dict[str, Any]) -> None:
     for make, expected in ((gb.zeros, 0), (gb.ones, 1)):
-        a = make((3, 4), np.int16, **({"device": "cpu"} | place if "backend" not in place else place))
+        a = make(
+            (3, 4), np.int16, **({"device": "cpu"} | place if "backend" not in place else place)
+        )
         assert type(a) is np.ndarray and (a == expected).all() and a.flags.writeable
-        assert gb.Plan.of(a).memory == place["memory"] and gb.memory.buffer_id(a) == gb.memory.buffer_id(a[1:]) is not None
+        assert (
+            gb.Plan.of(a).memory == place["memory"]
+            and gb.memory.buffer_id(a) == gb.memory.buffer_id(a[1:]) is not None
+        )
     a = gb.full((3, 4), 2.5, memory="pinned")
     b = gb.from_array(a, memory="managed", device="cpu")
     assert (a == 2.5).all() and type(b) is np.ndarray and (b == 2.5).all()
@@ -78,13 +99,21 @@ def test_pinned_memory_outlives_the_array_that_brought_it() -> None:
     del capsule_view
 
 
-@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "f8", "c16", "f2", "S5", "M8[s]", "i4,f8,i1"])
+@pytest.mark.parametrize(
+    "dtype", ["?", "i1", "u2", "i4", "f8", "c16", "f2", "S5", "M8[s]", "i4,f8,i1"]
+)
 def test_fills_of_every_size(dtype: str) -> None:
-    value: Any = {"S5": b"abc", "M8[s]": np.datetime64("2020-01-01", "s"), "i4,f8,i1": (1, 2.5, 3)}.get(dtype, 1)
+    value: Any = {
+        "S5": b"abc",
+        "M8[s]": np.datetime64("2020-01-01", "s"),
+        "i4,f8,i1": (1, 2.5, 3),
+    }.get(dtype, 1)
     full = np.full((4, 5, 6), np.array(value, dtype), dtype)
     for spec in ({}, {"backend": "gt:gpu"}, {"padding": 16, "layout": (2, 0, 1)}):
         if dtype != "i4,f8,i1":
-            assert (values_of(gb.Field.full((4, 5, 6), value, dtype, device="gpu", **spec)) == full).all()
+            assert (
+                values_of(gb.Field.full((4, 5, 6), value, dtype, device="gpu", **spec)) == full
+            ).all()
         f = gb.Field.zeros((4, 5, 6), dtype, device="gpu", **spec)
         assert (values_of(f) == np.zeros((4, 5, 6), dtype)).all()
         part = f[1:3, ::-2, 1:]
@@ -151,17 +180,48 @@ def test_cupy_missing_names_the_way_out() -> None:
 
 def test_likes_stay_where_the_data_is() -> None:
     f = gb.Field.ones((4, 5), np.float32, dims="KJ", halo=(1, 2), device="gpu", backend="gt:gpu")
-    for g in (gb.zeros_like(f), gb.empty_like(f), f.copy(), f.to(), f.to(dtype="f8"), gb.full_like(f, 3)):
-        assert type(g) is gb.DeviceField and g.dims == f.dims and g.halo == f.halo and g.plan.layout == f.plan.layout
+    for g in (
+        gb.zeros_like(f),
+        gb.empty_like(f),
+        f.copy(),
+        f.to(),
+        f.to(dtype="f8"),
+        gb.full_like(f, 3),
+    ):
+        assert (
+            type(g) is gb.DeviceField
+            and g.dims == f.dims
+            and g.halo == f.halo
+            and g.plan.layout == f.plan.layout
+        )
     assert g[1, 1] == 3 and f.copy()[2, 2] == 1 and f.to(dtype="f8")[2, 2] == 1.0
     h = f.to(device="cpu")
-    assert type(h) is gb.HostField and h.dims == f.dims and h.halo == f.halo and (h.numpy() == 1).all() and h.plan.memory is None
-    for spec in ({"memory": "pinned"}, {"memory": "managed"}, {"backend": "gt:cpu_ifirst"}, {"device": "cpu", "dims": "JK"}):
+    assert (
+        type(h) is gb.HostField
+        and h.dims == f.dims
+        and h.halo == f.halo
+        and (h.numpy() == 1).all()
+        and h.plan.memory is None
+    )
+    for spec in (
+        {"memory": "pinned"},
+        {"memory": "managed"},
+        {"backend": "gt:cpu_ifirst"},
+        {"device": "cpu", "dims": "JK"},
+    ):
         assert np.asarray(f.to(**spec)).sum() == 20
-    assert (values_of(h.to(device="gpu")) == 1).all() and h.to(backend="gt:gpu").device == ("gpu", 0)
+    assert (values_of(h.to(device="gpu")) == 1).all() and h.to(backend="gt:gpu").device == (
+        "gpu",
+        0,
+    )
     assert values_of(h.to(device="gpu", dims="JK")).shape == (5, 4)
     import copy
     import pickle
 
     for g in (copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
-        assert type(g) is gb.DeviceField and g.halo == f.halo and g[1, 1] == 1 and g.strides == f.strides
+        assert (
+            type(g) is gb.DeviceField
+            and g.halo == f.halo
+            and g[1, 1] == 1
+            and g.strides == f.strides
+        )

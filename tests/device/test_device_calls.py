@@ -29,7 +29,9 @@ def things() -> dict[str, Callable[[], Any]]:
     f, g = gb.Field.zeros(SHAPE, device="gpu"), gb.Field.zeros(SHAPE, device="gpu")
     turned = gb.Field.zeros(SHAPE, device="gpu", backend="F")
     shorts = gb.Field.zeros(SHAPE, "i2", device="gpu")
-    pinned, pageable, managed = gb.zeros(SHAPE, memory="pinned"), np.zeros(SHAPE), gb.Field.zeros(SHAPE, memory="managed")
+    pinned = gb.zeros(SHAPE, memory="pinned")
+    pageable = np.zeros(SHAPE)
+    managed = gb.Field.zeros(SHAPE, memory="managed")
     capsules: list[Any] = []
     unseen = gb.Field.zeros(SHAPE, device="gpu")
     gb.cuda.synchronize()
@@ -57,9 +59,12 @@ def things() -> dict[str, Callable[[], Any]]:
 
 
 BOUNDS = {
-    "empty": 0, "interface": 0, "dlpack": 0, "dlpack, per thread": 0, "dlpack, legacy": 0, "dlpack, unsynchronised": 0,
-    "managed, seen by the host alone": 0, "zeros": 4, "ones": 4, "fill": 5, "fill, of 2 bytes": 5, "one element": 6,
-    "upload": 9, "upload, pageable": 9, "download": 9, "upload, transposed": 12, "device to device": 13, "copy_async": 19,
+    "empty": 0, "interface": 0, "dlpack": 0, "dlpack, per thread": 0, "dlpack, legacy": 0,
+    "dlpack, unsynchronised": 0,
+    "managed, seen by the host alone": 0, "zeros": 4, "ones": 4, "fill": 5, "fill, of 2 bytes": 5,
+    "one element": 6,
+    "upload": 9, "upload, pageable": 9, "download": 9, "upload, transposed": 12,
+    "device to device": 13, "copy_async": 19,
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Other libraries on a real GPU: what they make of our memory, and we of theirs. Nothing here runs on the fake driver."""
+"""Other libraries on a real GPU: what they make of our memory, and we of theirs. Nothing here runs
+on the fake driver.
+"""
 
 import contextlib
 from typing import Any
@@ -23,17 +25,26 @@ def test_torch() -> None:
     for spec in ({}, {"backend": "gt:gpu"}):
         f = field(**spec)
         for tensor in (torch.from_dlpack(f), torch.as_tensor(f, device="cuda")):
-            assert tensor.is_cuda and tensor.shape == (3, 4, 5) and tensor.data_ptr() == f.__cuda_array_interface__["data"][0]
+            assert (
+                tensor.is_cuda
+                and tensor.shape == (3, 4, 5)
+                and tensor.data_ptr() == f.__cuda_array_interface__["data"][0]
+            )
             assert np.array_equal(tensor.cpu().numpy(), VALUES)
         tensor = torch.from_dlpack(f)
         tensor += 1
         torch.cuda.synchronize()
         assert f[1, 2, 3] == VALUES[1, 2, 3] + 1
     back = gb.Field(torch.arange(6.0, device="cuda").reshape(2, 3), "KJ")
-    assert type(back) is gb.DeviceField and np.array_equal(values_of(back), np.arange(6.0).reshape(2, 3))
+    assert type(back) is gb.DeviceField and np.array_equal(
+        values_of(back), np.arange(6.0).reshape(2, 3)
+    )
     assert type(gb.Field(torch.zeros(3))) is gb.HostField
     stream = torch.cuda.Stream()
-    for ours in (stream, None):  # the Field's first use is ordered behind torch's stream: on that stream, and on another
+    for ours in (
+        stream,
+        None,
+    ):  # the Field's first use is ordered behind torch's stream: on that stream, and on another
         with torch.cuda.stream(stream):
             busy = torch.zeros(1 << 24, device="cuda")
             for _ in range(50):
@@ -52,7 +63,9 @@ def test_jax() -> None:
     array = jax.numpy.from_dlpack(f)
     assert np.array_equal(np.asarray(array), VALUES)
     back = gb.Field(jax.numpy.arange(12.0).reshape(3, 4))
-    assert type(back) is gb.DeviceField and np.array_equal(values_of(back), np.arange(12.0).reshape(3, 4))
+    assert type(back) is gb.DeviceField and np.array_equal(
+        values_of(back), np.arange(12.0).reshape(3, 4)
+    )
     array.delete()
 
 
@@ -68,7 +81,9 @@ def test_numba() -> None:
 def test_cupy() -> None:
     cupy = pytest.importorskip("cupy")
     f = field(backend="gt:gpu")
-    assert np.array_equal(cupy.asnumpy(cupy.asarray(f)), VALUES) and np.array_equal(cupy.asnumpy(cupy.from_dlpack(f)), VALUES)
+    assert np.array_equal(cupy.asnumpy(cupy.asarray(f)), VALUES) and np.array_equal(
+        cupy.asnumpy(cupy.from_dlpack(f)), VALUES
+    )
     own = cupy.arange(12.0).reshape(3, 4).T
     g = gb.Field(own, "JK")
     assert g.strides == own.strides and np.array_equal(values_of(g), cupy.asnumpy(own))
@@ -101,6 +116,7 @@ def test_gt4py_stencils(backend: str) -> None:
     inp, out = gb.from_array(VALUES, backend=backend), gb.zeros(VALUES.shape, backend=backend)
     stencil(inp, out)
     assert np.array_equal(values_of(out), VALUES * 2)
-    f, g = gb.Field.from_array(VALUES, backend=backend, dims="IJK"), gb.Field.zeros(VALUES.shape, backend=backend, dims="IJK")
+    f = gb.Field.from_array(VALUES, backend=backend, dims="IJK")
+    g = gb.Field.zeros(VALUES.shape, backend=backend, dims="IJK")
     stencil(f, g)
     assert np.array_equal(values_of(g), VALUES * 2)

@@ -1,4 +1,6 @@
-"""cupy's arrays over gridbuf's memory. Building one needs no GPU, so that this runs on the fake driver as well."""
+"""cupy's arrays over gridbuf's memory. Building one needs no GPU, so that this runs on the fake
+driver as well.
+"""
 
 import gc
 
@@ -12,7 +14,13 @@ cupy = pytest.importorskip("cupy")
 
 
 def test_the_plain_functions_give_exactly_cupy_arrays() -> None:
-    for spec in ({}, {"backend": "gt:gpu", "halo": (1, 2, 0)}, {"backend": "F"}, {"padding": 32}, {"memory": "managed"}):
+    for spec in (
+        {},
+        {"backend": "gt:gpu", "halo": (1, 2, 0)},
+        {"backend": "F"},
+        {"padding": 32},
+        {"memory": "managed"},
+    ):
         plan = gb.plan((5, 6, 7), np.float32, device="gpu", **spec)
         for make, expected in ((gb.zeros, 0), (gb.ones, 1)):
             a = make((5, 6, 7), np.float32, device="gpu", **spec)
@@ -38,7 +46,10 @@ def test_cupy_arrays_keep_the_memory() -> None:
     assert number is not None and number == gb.memory.buffer_id(view) == gb.memory.buffer_id(a)
     del a
     gc.collect()
-    assert gb.memory.stats(device="gpu")["live_buffers"] == 1 and gb.memory.buffer_id(gb.Field(view)) == number
+    assert (
+        gb.memory.stats(device="gpu")["live_buffers"] == 1
+        and gb.memory.buffer_id(gb.Field(view)) == number
+    )
     f = gb.Field(view)
     del view
     gc.collect()
@@ -51,10 +62,15 @@ def test_cupy_arrays_keep_the_memory() -> None:
 def test_a_field_s_cupy_array_is_made_once() -> None:
     f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device="gpu")
     a = f.cupy()
-    assert type(a) is cupy.ndarray and f.cupy() is a is f.__cupy_get_ndarray__() and gb.as_cupy(f) is a
+    assert (
+        type(a) is cupy.ndarray and f.cupy() is a is f.__cupy_get_ndarray__() and gb.as_cupy(f) is a
+    )
     assert a.data.ptr == f.__cuda_array_interface__["data"][0] and a.shape == (4, 5)
     reversed_rows = f[::-1, 1:]
-    assert reversed_rows.cupy().strides == (-40, 8) and reversed_rows.cupy().data.ptr == a.data.ptr + 3 * 40 + 8
+    assert (
+        reversed_rows.cupy().strides == (-40, 8)
+        and reversed_rows.cupy().data.ptr == a.data.ptr + 3 * 40 + 8
+    )
     assert gb.as_cupy(gb.Field(a, "JI"), "IJ").shape == (5, 4) and gb.as_cupy(a) is a
     number = gb.memory.buffer_id(f)
     del f
@@ -68,8 +84,15 @@ def test_a_field_s_cupy_array_is_made_once() -> None:
 def test_fields_over_cupy_arrays() -> None:
     a = gb.from_array(np.arange(60.0).reshape(3, 4, 5), device="gpu", backend="gt:gpu")
     f = gb.Field(a, "IJK", halo=(1, 1, 0))
-    assert type(f) is gb.DeviceField and f.strides == a.strides and f.domain.shape == (1, 2, 5) and f.device == ("gpu", 0)
-    assert f[1, 2, 3] == 33 and np.array_equal(values_of(a[:, ::2]), np.arange(60.0).reshape(3, 4, 5)[:, ::2])
+    assert (
+        type(f) is gb.DeviceField
+        and f.strides == a.strides
+        and f.domain.shape == (1, 2, 5)
+        and f.device == ("gpu", 0)
+    )
+    assert f[1, 2, 3] == 33 and np.array_equal(
+        values_of(a[:, ::2]), np.arange(60.0).reshape(3, 4, 5)[:, ::2]
+    )
     target = np.zeros((3, 4, 5))
     gb.copyto(target, a)
     assert target[2, 3, 4] == 59
@@ -93,13 +116,17 @@ def test_memory_of_cupy_s_own_is_trusted() -> None:
 
 @pytest.mark.skipif(MODE != "gpu", reason="cupy computes on a GPU only")
 def test_cupy_computes_on_our_arrays() -> None:
-    a = gb.from_array(np.arange(60.0).reshape(3, 4, 5), device="gpu", backend="gt:gpu", halo=(1, 1, 0))
+    a = gb.from_array(
+        np.arange(60.0).reshape(3, 4, 5), device="gpu", backend="gt:gpu", halo=(1, 1, 0)
+    )
     b = a * 2 + 1
     with pytest.raises(TypeError, match="host"):
         gb.as_numpy(a)
     assert np.array_equal(cupy.asnumpy(b), np.arange(60.0).reshape(3, 4, 5) * 2 + 1)
     f = gb.Field(a)
-    assert float(cupy.sum(cupy.asarray(f))) == 1770.0 and float(f[1:].cupy().sum()) == float(a[1:].sum())
+    assert float(cupy.sum(cupy.asarray(f))) == 1770.0 and float(f[1:].cupy().sum()) == float(
+        a[1:].sum()
+    )
     assert cupy.from_dlpack(f).data.ptr == a.data.ptr
     assert np.array_equal(values_of(f[[0, 2]]), np.arange(60.0).reshape(3, 4, 5)[[0, 2]])
     with cupy.cuda.Stream(non_blocking=True) as stream:

@@ -1,4 +1,6 @@
-"""Whole fields on a GPU: they are gathered, counted and saved through a copy on the host, and what is filled is copied back."""
+"""Whole fields on a GPU: they are gathered, counted and saved through a copy on the host, and what
+is filled is copied back.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,12 @@ def test_whole_fields_of_a_device(tmp_path: Path) -> None:
     T = on_device(grid, values)
     assert all(f.device != "cpu" for f in T)
     assert np.array_equal(grid.gather(T).numpy(), values)
-    assert grid.sum(T) == 276.0 and grid.argmax(T) == (5, 3) and grid.dot(T, T) == (values**2).sum() and grid.all(T) is False
+    assert (
+        grid.sum(T) == 276.0
+        and grid.argmax(T) == (5, 3)
+        and grid.dot(T, T) == (values**2).sum()
+        and grid.all(T) is False
+    )
     moved = grid.redistribute(T, other)
     assert other.checksum(moved) == grid.checksum(T) and moved[0].device == "cpu"
     back = other.redistribute(moved, grid, grid.zeros(device="gpu"))
@@ -42,4 +49,8 @@ def test_scattered_to_a_device() -> None:
     for f in T:
         host = gb.Field.empty(f.shape, dims=f.dims)
         gb.copyto(host, f)
-        assert (host.numpy()[1:-1, 1:-1] == 1).all() and (host.numpy()[0] == -1).all() and (host.numpy()[:, -1] == -1).all()
+        assert (
+            (host.numpy()[1:-1, 1:-1] == 1).all()
+            and (host.numpy()[0] == -1).all()
+            and (host.numpy()[:, -1] == -1).all()
+        )

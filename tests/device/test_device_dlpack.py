@@ -28,14 +28,29 @@ def tensor(capsule: Any) -> tuple[int, int, int]:
 
 
 def test_dlpack_devices() -> None:
-    device, pinned, managed = (settled(**s) for s in ({"device": "gpu"}, {"memory": "pinned"}, {"memory": "managed"}))
+    device, pinned, managed = (
+        settled(**s) for s in ({"device": "gpu"}, {"memory": "pinned"}, {"memory": "managed"})
+    )
     on_gpu = settled(memory="managed", device="gpu")
-    assert [f.__dlpack_device__() for f in (device, pinned, managed, on_gpu)] == [(2, 0), (1, 0), (1, 0), (2, 0)]
+    assert [f.__dlpack_device__() for f in (device, pinned, managed, on_gpu)] == [
+        (2, 0),
+        (1, 0),
+        (1, 0),
+        (2, 0),
+    ]
     for f in (device, pinned, managed, on_gpu):
-        for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 3), "dltensor_versioned")):
+        for version, name in (
+            (None, "dltensor"),
+            ((0, 8), "dltensor"),
+            ((1, 3), "dltensor_versioned"),
+        ):
             capsule = f.__dlpack__(max_version=version)
             assert capsule_name(capsule) == name and tensor(capsule)[:2] == f.__dlpack_device__()
-    allowed = {id(device): [(2, 0), (1, 0)], id(pinned): [(1, 0), (3, 0)], id(managed): [(1, 0), (2, 0), (13, 0)]}
+    allowed = {
+        id(device): [(2, 0), (1, 0)],
+        id(pinned): [(1, 0), (3, 0)],
+        id(managed): [(1, 0), (2, 0), (13, 0)],
+    }
     for f in (device, pinned, managed):
         for wanted in ((1, 0), (2, 0), (3, 0), (13, 0), (2, 1), (1, 1), (99, 0)):
             if wanted in allowed[id(f)]:
@@ -51,7 +66,10 @@ def test_dlpack_devices() -> None:
         with pytest.raises(BufferError, match="copy"):
             device.__dlpack__(dl_device=(1, 0), copy=no)
     assert tensor(managed.__dlpack__(dl_device=(13, 0)))[2] == interface(managed)["data"][0]
-    assert tensor(device.__dlpack__(copy=True, max_version=(1, 0)))[2] not in (interface(device)["data"][0], 0)
+    assert tensor(device.__dlpack__(copy=True, max_version=(1, 0)))[2] not in (
+        interface(device)["data"][0],
+        0,
+    )
     assert tensor(gb.Field.zeros((0, 3), device="gpu").__dlpack__())[2] == 0
 
 
@@ -64,8 +82,8 @@ def test_dlpack_streams(fake: Fake) -> None:
     for stream, waits in ((None, 0), (1, 0), (2, 0), (-1, 0), (handle, 1)):
         before = fake.count("cuStreamWaitEvent")
         f.__dlpack__(stream=stream)
-        # nothing of ours is pending, but others have seen it, and may be at it on this thread's stream, which the default
-        # streams are in order with by themselves
+        # nothing of ours is pending, but others have seen it, and may be at it on this thread's
+        # stream, which the default streams are in order with by themselves
         assert fake.count("cuStreamWaitEvent") - before == waits, stream
     fake.hold(True)
     gb.fill(f, 1.0)
@@ -108,8 +126,14 @@ def test_our_own_tensors_come_back_as_what_they_are() -> None:
         f = settled(**spec)
         gb.fill(f, 5)
         wrapped = gb.Field(f)
-        assert type(wrapped) is kind and wrapped.plan.memory == spec.get("memory") and (values_of(wrapped) == 5).all()
-        assert gb.memory.buffer_id(wrapped) == gb.memory.buffer_id(f) == gb.memory.buffer_id(f[1:, 2])
+        assert (
+            type(wrapped) is kind
+            and wrapped.plan.memory == spec.get("memory")
+            and (values_of(wrapped) == 5).all()
+        )
+        assert (
+            gb.memory.buffer_id(wrapped) == gb.memory.buffer_id(f) == gb.memory.buffer_id(f[1:, 2])
+        )
     d = gb.from_dlpack(settled(device="gpu"), "KJ", halo=(1, 1))
     assert type(d) is gb.DeviceField and d.dims == ("K", "J") and d.domain.shape == (2, 3)
 
@@ -157,7 +181,9 @@ def test_the_host_sees_managed_memory_after_the_gpu_is_done(fake: Fake) -> None:
         assert f.numpy()[3, 4] == i
         fake.hold(False)
     f.numpy()[1, 1] = 42
-    assert f[1, 1] == 42 and gb.Field(f.numpy()).plan.memory == "managed" and f[1:].numpy()[0, 1] == 42
+    assert (
+        f[1, 1] == 42 and gb.Field(f.numpy()).plan.memory == "managed" and f[1:].numpy()[0, 1] == 42
+    )
 
 
 class Tensor:
@@ -207,7 +233,9 @@ def test_the_exchange_api_waits_for_managed_memory_that_the_host_reads(fake: Fak
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = get(type(f).__dlpack_c_exchange_api__, b"dlpack_exchange_api")
     entries = (ctypes.c_void_p * 5).from_address(table + 16)
-    export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))(entries[1])
+    export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))(
+        entries[1]
+    )
     lend = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(entries[3])
     for value in (1.0, 2.0):
         fake.hold(True)
@@ -216,7 +244,9 @@ def test_the_exchange_api_waits_for_managed_memory_that_the_host_reads(fake: Fak
             out = ctypes.c_void_p()
             assert export(f, ctypes.byref(out)) == 0 and out.value
             data = ctypes.c_uint64.from_address(out.value + 32).value
-            deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(out.value + 16).value)
+            deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
+                ctypes.c_void_p.from_address(out.value + 16).value
+            )
         else:
             room = ctypes.create_string_buffer(64)
             assert lend(f, ctypes.addressof(room)) == 0
@@ -228,9 +258,16 @@ def test_the_exchange_api_waits_for_managed_memory_that_the_host_reads(fake: Fak
 
 @pytest.mark.skipif("len(gb.cuda.devices()) < 2", reason="needs two GPUs")
 def test_an_order_is_no_machine() -> None:
-    f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device=("gpu", 1), dims="KJ", halo=(1, 1))
+    f = gb.Field.from_array(
+        np.arange(20.0).reshape(4, 5), device=("gpu", 1), dims="KJ", halo=(1, 1)
+    )
     g = f.to(backend="F")
-    assert type(g) is gb.DeviceField and g.device == ("gpu", 1) and g.strides == (8, 32) and g.halo == f.halo
+    assert (
+        type(g) is gb.DeviceField
+        and g.device == ("gpu", 1)
+        and g.strides == (8, 32)
+        and g.halo == f.halo
+    )
     assert g.to(backend="C").strides == (40, 8) and np.array_equal(values_of(g), values_of(f))
     assert f.to(backend="F", device="cpu").device == "cpu" == f.to(backend="gt:cpu_ifirst").device
     assert gb.Field.zeros(3, memory="managed").to(backend="F").plan.memory == "managed"

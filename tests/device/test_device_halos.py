@@ -1,4 +1,6 @@
-"""Halos of fields on a GPU: the local engine's own tests, with every exchange made on copies there, and what only a GPU has."""
+"""Halos of fields on a GPU: the local engine's own tests, with every exchange made on copies there,
+and what only a GPU has.
+"""
 
 import ctypes
 import sys
@@ -39,7 +41,10 @@ class There:
         self.gpu = gb.Field.empty((high - low,), "uint8", device="gpu")
         gb.copyto(self.gpu, self.host)
         address = self.gpu.__cuda_array_interface__["data"][0] - low
-        self.__cuda_array_interface__ = array.__array_interface__ | {"data": (address, False), "strides": array.strides}
+        self.__cuda_array_interface__ = array.__array_interface__ | {
+            "data": (address, False),
+            "strides": array.strides,
+        }
 
     def bring_back(self) -> None:
         gb.copyto(self.host, self.gpu)
@@ -65,7 +70,16 @@ class ThroughGPU(local.LocalTransport):
 
     def _carry_out(self, program: _core.CopyProgram, fields: Sequence[Any]) -> None:
         there = {id(field): There(field) for field in fields if field.size}
-        program.run(*(gb.Field(there[id(f)]) if f.size else gb.Field.empty(f.shape, dtype=f.dtype, device="gpu") for f in fields))
+        program.run(
+            *(
+                (
+                    gb.Field(there[id(f)])
+                    if f.size
+                    else gb.Field.empty(f.shape, dtype=f.dtype, device="gpu")
+                )
+                for f in fields
+            )
+        )
         for each in there.values():
             each.bring_back()
 
@@ -73,12 +87,24 @@ class ThroughGPU(local.LocalTransport):
 def cases(test: Callable[..., None], most: int | None = None) -> Iterator[Any]:
     """A test of the local engine with its parameters, all or so many of them."""
     axes = [mark.args for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
-    names = [[name.strip() for name in (mark[0].split(",") if isinstance(mark[0], str) else mark[0])] for mark in axes]
-    values = [[value if len(its) > 1 else (value,) for value in mark[1]] for its, mark in zip(names, axes, strict=True)]
+    names = [
+        [name.strip() for name in (mark[0].split(",") if isinstance(mark[0], str) else mark[0])]
+        for mark in axes
+    ]
+    values = [
+        [value if len(its) > 1 else (value,) for value in mark[1]]
+        for its, mark in zip(names, axes, strict=True)
+    ]
     every = [*product(*values)]
     for chosen in every[:: 1 if most is None else -(-len(every) // most)]:
-        keywords = {name: value for its, given in zip(names, chosen, strict=True) for name, value in zip(its, given, strict=True)}
-        yield pytest.param(test, keywords, id=f"{test.__name__}{'-'.join(map(str, keywords.values()))}"[:80])
+        keywords = {
+            name: value
+            for its, given in zip(names, chosen, strict=True)
+            for name, value in zip(its, given, strict=True)
+        }
+        yield pytest.param(
+            test, keywords, id=f"{test.__name__}{'-'.join(map(str, keywords.values()))}"[:80]
+        )
 
 
 TESTS = [
@@ -103,7 +129,9 @@ TESTS = [
 
 
 @pytest.mark.parametrize(("test", "keywords"), TESTS)
-def test_what_the_local_engine_does(test: Callable[..., None], keywords: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_local_engine_does(
+    test: Callable[..., None], keywords: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(local, "LocalTransport", ThroughGPU)
     test(**keywords)
     for each in keywords.values():
@@ -123,13 +151,18 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-def made(grid: gbd.Grid, kinds: list[dict[str, Any]], **more: Any) -> tuple[list[list[gb.Field]], list[list[gb.Field]]]:
+def made(
+    grid: gbd.Grid, kinds: list[dict[str, Any]], **more: Any
+) -> tuple[list[list[gb.Field]], list[list[gb.Field]]]:
     """Fields on the host, and the same on a GPU."""
     rng = np.random.default_rng(1)
     host, gpu = [], []
     for kind in kinds:
         keywords = {"dims": "IJK", "sizes": {"K": 3}, **kind}
-        a, b = (grid.zeros(**keywords, **where) for where in ({"device": "cpu"}, {"device": "gpu", **more}))
+        a, b = (
+            grid.zeros(**keywords, **where)
+            for where in ({"device": "cpu"}, {"device": "gpu", **more})
+        )
         a, b = (its if isinstance(its, list) else [its] for its in (a, b))
         for f, g in zip(a, b, strict=True):
             f[...] = rng.integers(-50, 50, f.shape).astype(f.dtype)
@@ -163,7 +196,14 @@ def test_one_launch_for_all_fields_and_blocks(fake: Fake) -> None:
     for _ in range(3):
         before = [fake.count(name) for name in names]
         plan(*gpu)
-        assert [fake.count(name) - n for name, n in zip(names, before, strict=True)] == [1, 0, 0, 0, 0, 0]
+        assert [fake.count(name) - n for name, n in zip(names, before, strict=True)] == [
+            1,
+            0,
+            0,
+            0,
+            0,
+            0,
+        ]
     same(host, gpu)
 
 
@@ -178,7 +218,9 @@ def test_the_adjoint_of_fields_of_a_gpu() -> None:
 
 def test_more_blocks_than_a_launch_has_room_for() -> None:
     grid = gbd.grid((24, 24), blocks=(12, 12), periodic="IJ", halo=1)
-    host, gpu = made(grid, [{"sizes": {}, "dims": "IJ"}, {"sizes": {}, "dims": "JI", "dtype": "i4"}])
+    host, gpu = made(
+        grid, [{"sizes": {}, "dims": "IJ"}, {"sizes": {}, "dims": "JI", "dtype": "i4"}]
+    )
     for _ in range(2):
         grid.exchange(*host)
         grid.exchange(*gpu)
@@ -198,7 +240,9 @@ def test_time_levels_take_turns_and_fields_come_and_go() -> None:
 
 
 def test_exchanges_keep_the_order_of_streams(fake: Fake) -> None:
-    """Whatever is held back: what was queued on one stream comes before an exchange on another, and that before what follows."""
+    """Whatever is held back: what was queued on one stream comes before an exchange on another, and
+    that before what follows.
+    """
     grid = gbd.grid((6, 5), periodic="I", halo=1)
     f = grid.zeros(device="gpu")
     plan = grid.plan(f)
@@ -242,7 +286,8 @@ def test_memory_of_others_is_waited_for(fake: Fake) -> None:
     fake.awaited(5)
     grid.exchange(f)
     assert np.array_equal(
-        fake.look(f.__cuda_array_interface__["data"][0], "f8", 56).reshape(8, 7)[0, 1:-1], here.numpy()[6, 1:-1]
+        fake.look(f.__cuda_array_interface__["data"][0], "f8", 56).reshape(8, 7)[0, 1:-1],
+        here.numpy()[6, 1:-1],
     )
 
 
@@ -295,11 +340,19 @@ def test_fields_in_several_places() -> None:
     f, g = grid.zeros(), grid.zeros(device="gpu")
     with pytest.raises(ValueError, match=r"fields\[1\]: it lies on GPU 0, fields\[0\] on the host"):
         grid.exchange(f, g)
-    with pytest.raises(ValueError, match=r"its place on block \(1, 0\) is on GPU 0, on block \(0, 0\) on the host"):
+    with pytest.raises(
+        ValueError, match=r"its place on block \(1, 0\) is on GPU 0, on block \(0, 0\) on the host"
+    ):
         two.exchange([two.zeros()[0], two.zeros(device="gpu")[1]])
-    with pytest.raises(ValueError, match=r"fields\[0\]: it lies on GPU 0; the plan was made for a field on the host"):
+    with pytest.raises(
+        ValueError,
+        match=r"fields\[0\]: it lies on GPU 0; the plan was made for a field on the host",
+    ):
         grid.plan(f)(g)
-    with pytest.raises(ValueError, match=r"fields\[0\]: it lies on the host; the plan was made for a field on GPU 0"):
+    with pytest.raises(
+        ValueError,
+        match=r"fields\[0\]: it lies on the host; the plan was made for a field on GPU 0",
+    ):
         grid.plan(g)(f)
     grid.exchange(f), grid.exchange(g)
 
@@ -307,7 +360,9 @@ def test_fields_in_several_places() -> None:
 def test_fields_of_another_gpu(fake: Fake) -> None:
     grid = gbd.grid((6, 5), periodic="I", halo=1)
     f, g = grid.zeros(device="gpu"), grid.full(1.0, device=("gpu", 1))
-    with pytest.raises(ValueError, match="it lies on GPU 1; the plan was made for a field on GPU 0"):
+    with pytest.raises(
+        ValueError, match="it lies on GPU 1; the plan was made for a field on GPU 0"
+    ):
         grid.plan(f)(g)
     grid.exchange(g)
     assert (values_of(g) == 1).all()
@@ -329,7 +384,9 @@ def test_other_layouts_and_shared_memory() -> None:
         grid.plan(g).accumulate(g)
 
 
-@pytest.mark.parametrize("entry", ["cuLaunchKernel", "cuMemHostAlloc", "cuEventRecord", "cuMemcpyHtoDAsync_v2"])
+@pytest.mark.parametrize(
+    "entry", ["cuLaunchKernel", "cuMemHostAlloc", "cuEventRecord", "cuMemcpyHtoDAsync_v2"]
+)
 def test_what_the_driver_refuses(fake: Fake, entry: str) -> None:
     grid = gbd.grid((6, 5), periodic="I", halo=1)
     f = grid.full(1.0, device="gpu")

@@ -85,7 +85,9 @@ class OnTheHost:
 def test_any_source_and_target() -> None:
     values = np.arange(12.0).reshape(3, 4)
     f, other = gb.Field.empty((3, 4), device="gpu"), gb.Field.from_array(values, device="gpu")
-    simple = types.SimpleNamespace(__cuda_array_interface__=other.__cuda_array_interface__, keep=other)
+    simple = types.SimpleNamespace(
+        __cuda_array_interface__=other.__cuda_array_interface__, keep=other
+    )
     for source in (
         values.tolist(),
         WithInterface(other),
@@ -99,7 +101,9 @@ def test_any_source_and_target() -> None:
     assert gb.copy_async(f, 5).wait(60) and (values_of(f) == 5).all()
     for make in (lambda a: a, OnTheHost, memoryview):
         target = np.zeros((3, 4))
-        assert gb.copy_async(make(target), WithInterface(other)).wait(60) and np.array_equal(target, values)
+        assert gb.copy_async(make(target), WithInterface(other)).wait(60) and np.array_equal(
+            target, values
+        )
     for wrong in ((np.zeros(3), np.zeros(3)), ([1.0], f), (OnTheHost(values), values)):
         with pytest.raises(TypeError):
             gb.copy_async(*wrong)
@@ -124,7 +128,12 @@ def test_wrong_calls_say_so_at_once() -> None:
     with pytest.raises(TypeError, match="stream"):
         gb.copy_async(f, np.zeros((4, 5)), stream="x")
     with pytest.raises(ValueError, match="not memory that CUDA knows"):
-        gb.copy_async(f, types.SimpleNamespace(__cuda_array_interface__=np.zeros((4, 5)).__array_interface__ | {"version": 3}))
+        gb.copy_async(
+            f,
+            types.SimpleNamespace(
+                __cuda_array_interface__=np.zeros((4, 5)).__array_interface__ | {"version": 3}
+            ),
+        )
 
 
 CHILD = """
@@ -151,7 +160,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 def test_a_forked_child_does_not_wait_for_threads_that_it_lacks() -> None:
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", CHILD], timeout=300, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CHILD], timeout=300, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

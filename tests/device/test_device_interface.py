@@ -1,4 +1,6 @@
-"""How memory of the driver is shown to others and read: CUDA's array interface, GT4Py's, and NumPy's protocols."""
+"""How memory of the driver is shown to others and read: CUDA's array interface, GT4Py's, and
+NumPy's protocols.
+"""
 
 import operator
 import types
@@ -17,7 +19,11 @@ def test_the_keys_of_the_interface() -> None:
     d = interface(f)
     assert set(d) == {"shape", "typestr", "data", "strides", "version"}
     assert (
-        d["shape"] == (4, 5) and d["typestr"] == "<f8" and d["version"] == 3 and d["strides"] == (8, 32) and d["data"][1] is False
+        d["shape"] == (4, 5)
+        and d["typestr"] == "<f8"
+        and d["version"] == 3
+        and d["strides"] == (8, 32)
+        and d["data"][1] is False
     )
     assert interface(settled(device="gpu"))["strides"] is None
     assert interface(f[1:, 2])["data"][0] == d["data"][0] + 8 + 2 * 32
@@ -46,7 +52,13 @@ def test_the_stream_is_there_only_while_our_own_work_is_pending(fake: Fake) -> N
 
 def test_numpy_is_refused_with_a_remedy() -> None:
     f = settled(device="gpu")
-    for look in (np.asarray, gb.as_numpy, lambda x: x.numpy(), lambda x: x.__array__(), gb.HostField):
+    for look in (
+        np.asarray,
+        gb.as_numpy,
+        lambda x: x.numpy(),
+        lambda x: x.__array__(),
+        gb.HostField,
+    ):
         with pytest.raises(TypeError, match=r"to\(device='cpu'\)"):
             look(f)
     with pytest.raises(TypeError, match="bytes-like"):
@@ -77,8 +89,12 @@ def test_a_host_array_where_a_device_array_is_needed() -> None:
 
 
 def test_only_what_was_asked_for_is_there() -> None:
-    host, pinned, device = gb.Field.zeros(3), gb.Field.zeros(3, memory="pinned"), gb.Field.zeros(3, device="gpu")
-    assert not hasattr(host, "__cuda_array_interface__") and not hasattr(pinned, "__cuda_array_interface__")
+    host = gb.Field.zeros(3)
+    pinned = gb.Field.zeros(3, memory="pinned")
+    device = gb.Field.zeros(3, device="gpu")
+    assert not hasattr(host, "__cuda_array_interface__") and not hasattr(
+        pinned, "__cuda_array_interface__"
+    )
     assert not hasattr(host, "cupy") and hasattr(device, "__cupy_get_ndarray__")
     for name in ("ndarray", "descriptor", "name", "data_ptr"):
         assert not hasattr(device, name)
@@ -99,7 +115,12 @@ class Described:
 def test_interfaces_of_others() -> None:
     f = gb.Field.from_array(np.arange(20.0).reshape(4, 5), device="gpu", backend="F")
     g = gb.Field(Described(f), "KJ", halo=(1, 1))
-    assert type(g) is gb.DeviceField and g.device == ("gpu", 0) and g.dims == ("K", "J") and g.strides == f.strides
+    assert (
+        type(g) is gb.DeviceField
+        and g.device == ("gpu", 0)
+        and g.dims == ("K", "J")
+        and g.strides == f.strides
+    )
     assert np.array_equal(values_of(g), np.arange(20.0).reshape(4, 5))
     assert gb.Plan.of(Described(f)).device == ("gpu", 0) and gb.memory.buffer_id(g) is None
     read_only = gb.Field(Described(f, data=(interface(f)["data"][0], True)))
@@ -115,8 +136,10 @@ def test_interfaces_of_others() -> None:
     gb.copyto(Described(f), a + 1)
     assert f[3, 4] == 20
     for wrong in (
-        {"version": 4}, {"shape": (-1,)}, {"shape": 3}, {"strides": (8,)}, {"strides": (1 << 63, 8)}, {"data": 5}, {"data": (0, False)},
-        {"data": (1 << 64, False)}, {"typestr": "f8x"}, {"typestr": None}, {"typestr": "|O8"}, {"mask": a}, {"stream": 0},
+        {"version": 4}, {"shape": (-1,)}, {"shape": 3}, {"strides": (8,)},
+        {"strides": (1 << 63, 8)}, {"data": 5}, {"data": (0, False)},
+        {"data": (1 << 64, False)}, {"typestr": "f8x"}, {"typestr": None}, {"typestr": "|O8"},
+        {"mask": a}, {"stream": 0},
         {"stream": "x"}, {"shape": (1 << 40, 1 << 40)},
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError)):
@@ -136,14 +159,21 @@ def test_a_stream_in_an_interface_is_waited_for(fake: Fake) -> None:
 
 
 def test_gt_interface_of_every_kind() -> None:
-    device, managed = gb.Field.zeros((2, 3), dims="KJ", device="gpu"), gb.Field.zeros((2, 3), memory="managed")
+    device = gb.Field.zeros((2, 3), dims="KJ", device="gpu")
+    managed = gb.Field.zeros((2, 3), memory="managed")
     ((key, entry),) = device.__gt_interface__.items()
-    assert key == ("gpu", 0) and entry["dims"] == ("K", "J") and entry["data"] == interface(device)["data"]
+    assert (
+        key == ("gpu", 0)
+        and entry["dims"] == ("K", "J")
+        and entry["data"] == interface(device)["data"]
+    )
     assert set(managed.__gt_interface__) == {None, ("gpu", 0)}
 
 
 def test_views_remember_what_they_are() -> None:
-    f = gb.Field.from_array(np.arange(60.0).reshape(3, 4, 5), device="gpu", dims="KJI", halo=(0, 1, 2))
+    f = gb.Field.from_array(
+        np.arange(60.0).reshape(3, 4, 5), device="gpu", dims="KJI", halo=(0, 1, 2)
+    )
     v = f[:, ::-1, 1:]
     assert (
         type(v) is gb.DeviceField
@@ -153,7 +183,9 @@ def test_views_remember_what_they_are() -> None:
     )
     assert np.array_equal(values_of(f.domain), np.arange(60.0).reshape(3, 4, 5)[:, 1:-1, 2:-2])
     assert values_of(f.transpose("IJK")).shape == (5, 4, 3) and f.transpose("IJK")[4, 3, 2] == 59
-    assert bool(gb.Field.ones((1,), device="gpu")) and not bool(gb.Field.zeros((1, 1), device="gpu"))
+    assert bool(gb.Field.ones((1,), device="gpu")) and not bool(
+        gb.Field.zeros((1, 1), device="gpu")
+    )
     with pytest.raises((TypeError, ValueError)):
         bool(f)
     for number, value in ((float, 2.0), (int, 2), (complex, 2 + 0j), (operator.index, 2)):
@@ -212,16 +244,24 @@ def test_the_interface_is_found_wherever_it_is() -> None:
 @pytest.mark.parametrize("obj", [Strange(), StrangeItself()], ids=["metaclass", "object"])
 def test_what_an_attribute_raises_is_not_lost(obj: Any) -> None:
     f = gb.Field.zeros(3, device="gpu")
-    for act in (lambda: gb.Field(obj), lambda: gb.copyto(f, obj), lambda: gb.copyto(np.zeros(3), obj), lambda: gb.copy_async(f, obj),
+    for act in (lambda: gb.Field(obj), lambda: gb.copyto(f, obj),
+    lambda: gb.copyto(np.zeros(3), obj), lambda: gb.copy_async(f, obj),
                 lambda: gb.fill(obj, 1), lambda: gb.copyto(obj, f)):  # fmt: skip
         with pytest.raises(KeyError, match="from the"):
             act()
 
 
-@pytest.mark.parametrize("dtype", ["V5", "V1", [("a", "f4"), ("b", "V3")], [("a", "V5")], {"names": ["x", "y"], "formats": ["i4", "i2"], "offsets": [0, 1]}, {"names": ["x"], "formats": ["i2"], "offsets": [3], "itemsize": 8},
+@pytest.mark.parametrize("dtype",
+["V5", "V1", [("a", "f4"), ("b", "V3")], [("a", "V5")],
+{"names": ["x", "y"], "formats": ["i4", "i2"], "offsets": [0, 1]},
+{"names": ["x"], "formats": ["i2"], "offsets": [3], "itemsize": 8},
                                    [("a", "i1"), ("b", "f8")], "S3", "c16"], ids=str)  # fmt: skip
 def test_numpy_sees_the_dtype_that_the_field_has(dtype: Any) -> None:
     for spec in ({}, {"memory": "pinned"}, {"memory": "managed"}):
         f = gb.Field.zeros((3, 2), dtype, **spec)
         a = np.asarray(f)
-        assert a.dtype == f.dtype == np.dtype(dtype) and np.shares_memory(a, f.numpy()) and a.shape == (3, 2)
+        assert (
+            a.dtype == f.dtype == np.dtype(dtype)
+            and np.shares_memory(a, f.numpy())
+            and a.shape == (3, 2)
+        )

@@ -20,11 +20,18 @@ POOLS: list[dict[str, Any]] = [{"device": "gpu"}, {"memory": "pinned"}, {"memory
 def test_statistics_of_each_pool(pool: dict[str, Any]) -> None:
     gb.memory.trim(**pool)
     before = gb.memory.stats(**pool)
-    assert before["live_bytes"] == before["live_buffers"] == before["cached_bytes"] == 0 and before["limit"] is None
+    assert (
+        before["live_bytes"] == before["live_buffers"] == before["cached_bytes"] == 0
+        and before["limit"] is None
+    )
     a = gb.Field.empty((1000, 100), **pool)
     b = gb.Field.empty((1000, 100), **pool)
     during = gb.memory.stats(**pool)
-    assert during["live_buffers"] == 2 and during["live_bytes"] >= 1_600_000 and during["peak_bytes"] >= during["live_bytes"]
+    assert (
+        during["live_buffers"] == 2
+        and during["live_bytes"] >= 1_600_000
+        and during["peak_bytes"] >= during["live_bytes"]
+    )
     assert (
         during["allocations"] - before["allocations"]
         == 2
@@ -33,7 +40,9 @@ def test_statistics_of_each_pool(pool: dict[str, Any]) -> None:
     name = {"gpu": "gpu:0", "pinned": "pinned", "managed": "managed:0"}[pool.get("memory") or "gpu"]
     everything = gb.memory.stats()
     assert everything["kinds"][name]["live_bytes"] == during["live_bytes"]
-    assert everything["live_bytes"] == sum(kind["live_bytes"] for kind in everything["kinds"].values())
+    assert everything["live_bytes"] == sum(
+        kind["live_bytes"] for kind in everything["kinds"].values()
+    )
     assert set(gb.memory.stats(device="cpu")["kinds"]) == {"host"}
     largest = [x for x in gb.memory.report(50) if x.pool == name]
     assert {x.id for x in largest} == {gb.memory.buffer_id(a), gb.memory.buffer_id(b)}
@@ -78,7 +87,12 @@ def test_a_limit_says_of_which_memory() -> None:
 
 
 def test_wrong_pools_and_limits() -> None:
-    for wrong in ({"device": "tpu"}, {"memory": "fast"}, {"device": ("gpu", -1)}, {"device": ("gpu",)}):
+    for wrong in (
+        {"device": "tpu"},
+        {"memory": "fast"},
+        {"device": ("gpu", -1)},
+        {"device": ("gpu",)},
+    ):
         for call in (gb.memory.stats, gb.memory.trim, lambda **p: gb.memory.set_limit(5, **p)):
             with pytest.raises(ValueError, match="allowed"):
                 call(**wrong)
@@ -196,7 +210,9 @@ def test_a_block_is_not_handed_to_another_stream_while_work_is_pending(fake: Fak
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=300
+    )
 
 
 def test_a_forked_child_is_refused_and_may_release() -> None:

@@ -1,4 +1,6 @@
-"""Copies in which a GPU takes part: any layout to any layout, with as few calls of the driver as there can be."""
+"""Copies in which a GPU takes part: any layout to any layout, with as few calls of the driver as
+there can be.
+"""
 
 import gc
 import threading
@@ -37,7 +39,11 @@ shapes = st.lists(st.integers(1, 9), min_size=0, max_size=4).map(tuple)
 @st.composite
 def places(draw: Any, shape: tuple[int, ...]) -> dict[str, Any]:
     ranks = draw(st.permutations(range(len(shape))))
-    where = draw(st.sampled_from([{"device": "gpu"}, {"memory": "pinned"}, {"memory": "managed"}, {"device": "cpu"}]))
+    where = draw(
+        st.sampled_from(
+            [{"device": "gpu"}, {"memory": "pinned"}, {"memory": "managed"}, {"device": "cpu"}]
+        )
+    )
     return {"layout": tuple(ranks), "padding": draw(st.sampled_from([False, 3, 8])), **where}
 
 
@@ -49,7 +55,17 @@ def cuts(draw: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
 @given(data=st.data(), shape=shapes)
 def test_any_layout_to_any_layout(data: Any, shape: tuple[int, ...]) -> None:
     dtypes = data.draw(
-        st.sampled_from([("f8", "f8"), ("f4", "f8"), ("i2", "f4"), ("f8", "i8"), ("c16", "c16"), ("i1", "i1"), ("S3", "S3")])
+        st.sampled_from(
+            [
+                ("f8", "f8"),
+                ("f4", "f8"),
+                ("i2", "f4"),
+                ("f8", "i8"),
+                ("c16", "c16"),
+                ("i1", "i1"),
+                ("S3", "S3"),
+            ]
+        )
     )
     src = gb.Field.empty(shape, dtypes[0], **data.draw(places(shape)))
     dst = gb.Field.empty(shape, dtypes[1], **data.draw(places(shape)))
@@ -150,7 +166,8 @@ def test_an_upload_is_one_move(fake: Fake, spec: dict[str, Any]) -> None:
     shape = (40, 50, 60)
     f = gb.Field.empty(shape, device="gpu", **spec)
     layout = f.plan.layout
-    for host in (gb.ones(shape, layout=layout, memory="pinned"), gb.ones(shape, layout=layout, padding=16, memory="pinned"),
+    for host in (gb.ones(shape, layout=layout, memory="pinned"),
+    gb.ones(shape, layout=layout, padding=16, memory="pinned"),
                  gb.ones(shape, layout=layout)):  # fmt: skip
         for _ in range(2):
             before = moves(fake)
@@ -182,7 +199,12 @@ def test_copy_async_says_when(fake: Fake) -> None:
     gb.cuda.synchronize()
     fake.hold(True)
     copy = gb.copy_async(f, host)
-    assert not copy.done() and not copy.host_free() and not copy.wait(0.03) and "on its way" in repr(copy)
+    assert (
+        not copy.done()
+        and not copy.host_free()
+        and not copy.wait(0.03)
+        and "on its way" in repr(copy)
+    )
     assert f.__cuda_array_interface__["stream"] == 1
     fake.pump()
     assert copy.done() and copy.host_free() and copy.wait() and "arrived" in repr(copy)
@@ -194,11 +216,19 @@ def test_both_sides_stay_alive(fake: Fake) -> None:
     fake.hold(True)
     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
     gc.collect()
-    assert gb.memory.stats(device="gpu")["live_buffers"] == gb.memory.stats(memory="pinned")["live_buffers"] == 1
+    assert (
+        gb.memory.stats(device="gpu")["live_buffers"]
+        == gb.memory.stats(memory="pinned")["live_buffers"]
+        == 1
+    )
     fake.pump()
     assert copy.wait(60)
     gc.collect()
-    assert gb.memory.stats(device="gpu")["live_buffers"] == gb.memory.stats(memory="pinned")["live_buffers"] == 0
+    assert (
+        gb.memory.stats(device="gpu")["live_buffers"]
+        == gb.memory.stats(memory="pinned")["live_buffers"]
+        == 0
+    )
 
 
 def test_letting_go_of_a_copy_waits_for_it(fake: Fake) -> None:
@@ -230,7 +260,9 @@ def test_callbacks(fake: Fake) -> None:
 @pytest.mark.parametrize("how", ["pageable", "cast", "down", "other layout"])
 def test_copies_that_the_host_works_on(how: str) -> None:
     values = np.random.default_rng(2).random((200, 120, 64))
-    f = gb.Field.empty(values.shape, device="gpu", backend="gt:gpu" if how == "other layout" else "C")
+    f = gb.Field.empty(
+        values.shape, device="gpu", backend="gt:gpu" if how == "other layout" else "C"
+    )
     if how == "down":
         gb.copyto(f, values)
         target = np.zeros(values.shape, "f4", order="F")
@@ -359,7 +391,13 @@ def test_misaligned_memory(offset: int) -> None:
         @property
         def __cuda_array_interface__(self) -> dict[str, Any]:
             address = room.__cuda_array_interface__["data"][0] + offset
-            return {"shape": (10, 5), "typestr": "<f8", "data": (address, False), "strides": (90, 9), "version": 3}
+            return {
+                "shape": (10, 5),
+                "typestr": "<f8",
+                "data": (address, False),
+                "strides": (90, 9),
+                "version": 3,
+            }
 
     values = np.arange(50.0).reshape(10, 5)
     gb.copyto(Shifted(), values)

@@ -1,5 +1,7 @@
-"""Several GPUs and streams: whatever is queued where, a copy comes after what it reads was written, and before it is
-overwritten. The fake driver holds the work back, lets one GPU be slow, and finds work that nothing puts in order."""
+"""Several GPUs and streams: whatever is queued where, a copy comes after what it reads was written,
+and before it is overwritten. The fake driver holds the work back, lets one GPU be slow, and finds
+work that nothing puts in order.
+"""
 
 import ctypes
 import gc
@@ -49,14 +51,20 @@ LAYOUTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @HELD
 @pytest.mark.parametrize("layouts", LAYOUTS, ids=str)
 @pytest.mark.parametrize("stream", [None, 2, "of the target", "of the source", "blocking"], ids=str)
-def test_between_gpus_every_step_waits_for_the_one_before(held: Fake, slow: int, layouts: Any, stream: Any) -> None:
+def test_between_gpus_every_step_waits_for_the_one_before(
+    held: Fake, slow: int, layouts: Any, stream: Any
+) -> None:
     f = filled(3.0, device=("gpu", 0), **layouts[0])
     g = gb.Field.zeros((10, 20), device=("gpu", 1), **layouts[1])
     held.pump()
     held.slow(slow)
-    handle = {None: 0, 2: 2, "of the target": held.stream(1), "of the source": held.stream(0), "blocking": held.stream(1, True)}[
-        stream
-    ]
+    handle = {
+        None: 0,
+        2: 2,
+        "of the target": held.stream(1),
+        "of the source": held.stream(0),
+        "blocking": held.stream(1, True),
+    }[stream]
     with gb.cuda.stream(handle):
         gb.copyto(g, f)
         gb.fill(f, 4.0)  # behind the copy, whichever GPU is slow
@@ -67,7 +75,9 @@ def test_between_gpus_every_step_waits_for_the_one_before(held: Fake, slow: int,
 
 
 @HELD
-def test_a_gpus_temporaries_are_not_used_again_before_the_other_one_has_read_them(held: Fake, slow: int) -> None:
+def test_a_gpus_temporaries_are_not_used_again_before_the_other_one_has_read_them(
+    held: Fake, slow: int
+) -> None:
     f, other = (filled(x, device=("gpu", 0), layout=(1, 0)) for x in (1.0, 2.0))
     g, h = (gb.Field.zeros((10, 20), device=("gpu", 1)) for _ in range(2))
     held.pump()
@@ -104,15 +114,33 @@ def test_pinned_memory_is_marked_where_the_work_is(held: Fake, slow: int) -> Non
 
 
 @pytest.mark.parametrize("device", [0, 1])
-@pytest.mark.parametrize("how", ["pinned", "pinned, other layout", "pageable", "pageable, other layout", "converted", "swapped"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "pinned",
+        "pinned, other layout",
+        "pageable",
+        "pageable, other layout",
+        "converted",
+        "swapped",
+    ],
+)
 @pytest.mark.parametrize("down", [False, True])
 @pytest.mark.parametrize("own", [False, True])
-def test_copy_async_on_any_gpu_and_stream(fake: Fake, device: int, how: str, down: bool, own: bool) -> None:
+def test_copy_async_on_any_gpu_and_stream(
+    fake: Fake, device: int, how: str, down: bool, own: bool
+) -> None:
     fake.watch(True)
     values = np.arange(24000.0).reshape(100, 240)
-    f = gb.Field.from_array(values, device=("gpu", device), layout=(1, 0) if "layout" in how else (0, 1))
+    f = gb.Field.from_array(
+        values, device=("gpu", device), layout=(1, 0) if "layout" in how else (0, 1)
+    )
     dtype = {"converted": "f4", "swapped": ">f8"}.get(how, "f8")
-    host = gb.zeros(values.shape, dtype, memory="pinned") if "pinned" in how else np.zeros(values.shape, dtype)
+    host = (
+        gb.zeros(values.shape, dtype, memory="pinned")
+        if "pinned" in how
+        else np.zeros(values.shape, dtype)
+    )
     if not down:
         host[...] = values + 1
     settle()
@@ -125,7 +153,13 @@ def test_copy_async_on_any_gpu_and_stream(fake: Fake, device: int, how: str, dow
 
 
 @pytest.mark.parametrize(
-    "way", ["to another dtype", "repeated, to the host", "swapped, to the host", "between GPUs, another dtype"]
+    "way",
+    [
+        "to another dtype",
+        "repeated, to the host",
+        "swapped, to the host",
+        "between GPUs, another dtype",
+    ],
 )
 def test_the_stream_is_honoured_on_the_way_through_the_host(fake: Fake, way: str) -> None:
     shape = (10, 20)
@@ -138,7 +172,9 @@ def test_the_stream_is_honoured_on_the_way_through_the_host(fake: Fake, way: str
     settle()
     stream = fake.stream(0)
     fake.hold(True)
-    fake.set_bytes(f.__cuda_array_interface__["data"][0], 7, f.size, stream)  # a kernel of the user's, which is not done
+    fake.set_bytes(
+        f.__cuda_array_interface__["data"][0], 7, f.size, stream
+    )  # a kernel of the user's, which is not done
     copy = gb.copy_async(dst, f, stream=stream)
     assert not copy.wait(0.05)
     fake.run_every(50)
@@ -162,7 +198,8 @@ def test_the_default_stream_of_a_thread_is_honoured_by_workers(fake: Fake) -> No
 
 def test_a_stream_works_on_its_own_gpu_and_others_on_their_default_one(held: Fake) -> None:
     with gb.cuda.stream(held.stream(1)) as stream:
-        on_its_own, elsewhere = gb.Field.zeros(10, device=("gpu", 1)), gb.Field.ones(10, device=("gpu", 0))
+        on_its_own = gb.Field.zeros(10, device=("gpu", 1))
+        elsewhere = gb.Field.ones(10, device=("gpu", 0))
         assert on_its_own.__cuda_array_interface__["stream"] == stream
         assert elsewhere.__cuda_array_interface__["stream"] == 1
     held.pump()
@@ -172,7 +209,9 @@ def test_a_stream_works_on_its_own_gpu_and_others_on_their_default_one(held: Fak
         gb.copy_async(elsewhere, gb.ones(10, memory="pinned"), stream=held.stream(1))
 
 
-def test_a_stream_costs_no_call_where_there_is_one_gpu_and_one_where_there_are_several(fake: Fake) -> None:
+def test_a_stream_costs_no_call_where_there_is_one_gpu_and_one_where_there_are_several(
+    fake: Fake,
+) -> None:
     gb.Field.zeros(10, device="gpu")
     before = fake.count("cuStreamGetCtx")
     with gb.cuda.stream(2):
@@ -187,8 +226,12 @@ def test_a_stream_costs_no_call_where_there_is_one_gpu_and_one_where_there_are_s
 @pytest.mark.parametrize("kind", ["pinned", "managed"])
 def test_memory_of_all_gpus_that_cupy_used_waits_for_every_one(held: Fake, kind: str) -> None:
     exports = gb._core.cuda_exports()
-    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(exports[f"cupy_malloc_{kind}"])
-    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(exports["cupy_free"])
+    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(
+        exports[f"cupy_malloc_{kind}"]
+    )
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)(
+        exports["cupy_free"]
+    )
     gb.memory.trim(memory=kind)
     p = take(None, 1 << 20, 0)
     assert p
@@ -209,7 +252,9 @@ def test_a_copy_for_dlpack_is_made_before_its_reader_reads(held: Fake, stream: A
     before = held.count("cuStreamWaitEvent")
     g = gb.from_dlpack(Exported(f.__dlpack__(stream=handle, max_version=(1, 0), copy=True)))
     target = gb.Field.zeros((10, 20), device="gpu", layout=(1, 0))
-    copy = gb.copy_async(target, g, stream=handle)  # reads on the consumer's stream: a race if it were not behind the copy
+    copy = gb.copy_async(
+        target, g, stream=handle
+    )  # reads on the consumer's stream: a race if it were not behind the copy
     assert stream != "own" or held.count("cuStreamWaitEvent") > before
     held.pump()
     held.hold(False)
@@ -231,7 +276,13 @@ def test_the_producers_stream_is_waited_for_on_the_copys_own(held: Fake) -> None
     theirs, ours = held.stream(0), held.stream(0)
     held.set_bytes(address, 9, 100, theirs)
 
-    told = {"shape": (100,), "typestr": "|i1", "data": (address, False), "version": 3, "stream": theirs}
+    told = {
+        "shape": (100,),
+        "typestr": "|i1",
+        "data": (address, False),
+        "version": 3,
+        "stream": theirs,
+    }
 
     p = gb.zeros(100, "i1", memory="pinned")
     copy = gb.copy_async(p, types.SimpleNamespace(__cuda_array_interface__=told), stream=ours)
@@ -273,7 +324,9 @@ def test_threads_with_default_streams_of_their_own(fake: Fake) -> None:
 
     def work(number: int) -> None:
         for i in range(15):
-            f = gb.Field.full((40, 30), float(100 * number + i), device=("gpu", i % 2), layout=(1, 0))
+            f = gb.Field.full(
+                (40, 30), float(100 * number + i), device=("gpu", i % 2), layout=(1, 0)
+            )
             with gb.cuda.stream(2):
                 g = gb.Field.empty((40, 30), device=("gpu", (i + 1) % 2))
                 gb.copyto(g, f)

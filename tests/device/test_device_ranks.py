@@ -1,4 +1,6 @@
-"""Fields on a GPU between processes, by messages that are carried through the host, or given to MPI where they lie."""
+"""Fields on a GPU between processes, by messages that are carried through the host, or given to MPI
+where they lie.
+"""
 
 import os
 from pathlib import Path
@@ -35,7 +37,8 @@ def test_messages_are_looked_after_in_debug_mode(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("said", "value", "answer"), [(True, "0", True), (False, "1", False), (None, "1", True), (None, "0", False)]
+    ("said", "value", "answer"),
+    [(True, "0", True), (False, "1", False), (None, "1", True), (None, "0", False)],
 )
 def test_who_says_whether_mpi_takes_pointers(
     said: bool | None, value: str, answer: bool, monkeypatch: pytest.MonkeyPatch

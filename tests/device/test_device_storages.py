@@ -13,11 +13,17 @@ pytest.importorskip("cupy")
 
 
 def test_memory_comes_from_gridbuf_s_pools() -> None:
-    before = gb.memory.stats(device="gpu")["allocations"], gb.memory.stats(memory="managed")["allocations"]
+    before = (
+        gb.memory.stats(device="gpu")["allocations"],
+        gb.memory.stats(memory="managed")["allocations"],
+    )
     device = gs.empty((4, 5), device="gpu", managed=None)
     pair = gs.empty((4, 5), device="gpu", managed="gt4py")
     managed = gs.empty((4, 5), device="gpu", managed="cuda")
-    after = gb.memory.stats(device="gpu")["allocations"], gb.memory.stats(memory="managed")["allocations"]
+    after = (
+        gb.memory.stats(device="gpu")["allocations"],
+        gb.memory.stats(memory="managed")["allocations"],
+    )
     assert (after[0] - before[0], after[1] - before[1]) == (2, 1)
     assert device.device == pair.device == managed.device == 0
     assert all("<svg" in each._repr_html_() for each in (device, pair, managed))
@@ -68,7 +74,9 @@ def test_the_host_waits_for_what_another_stream_still_writes(fake: Fake, look: s
     fake.hold(True)
     fake.awaited(1)
     try:
-        fake.set_bytes(s._dev.data.ptr, 7, s.nbytes, stream)  # a kernel that is queued and has not run
+        fake.set_bytes(
+            s._dev.data.ptr, 7, s.nbytes, stream
+        )  # a kernel that is queued and has not run
         assert LOOKS[look](s) == 7
     finally:
         fake.pump()

@@ -82,13 +82,20 @@ class Program:
         place, dtype = self.draw.choice(PLACES), self.draw.choice(DTYPES)
         padding = self.draw.choice([False, 4])
         self.story.append(f"  {dtype} in {place}, layout {ranks}, padding {padding}")
-        return gb.Field.full(SHAPE, self.draw.randrange(2), dtype, layout=ranks, padding=padding, dims="IJK", **place)
+        return gb.Field.full(
+            SHAPE, self.draw.randrange(2), dtype, layout=ranks, padding=padding, dims="IJK", **place
+        )
 
     def cut(self) -> tuple[slice, ...]:
-        return tuple(self.draw.choice([slice(None), slice(None), slice(1, None, 2), slice(None, None, -1)]) for _ in SHAPE)
+        return tuple(
+            self.draw.choice([slice(None), slice(None), slice(1, None, 2), slice(None, None, -1)])
+            for _ in SHAPE
+        )
 
     def turned(self, field: gb.Field) -> gb.Field:
-        return field.transpose("".join(self.draw.sample("IJK", 3)))  # names decide: the values are where they were
+        return field.transpose(
+            "".join(self.draw.sample("IJK", 3))
+        )  # names decide: the values are where they were
 
     # steps
 
@@ -128,7 +135,14 @@ class Program:
 
     def move(self, at: int) -> None:
         """Another Field takes its place, and its block goes back while work is under way."""
-        place = self.draw.choice([{"device": ("gpu", 0)}, {"device": ("gpu", 1)}, {"device": "cpu"}, {"memory": "pinned"}])
+        place = self.draw.choice(
+            [
+                {"device": ("gpu", 0)},
+                {"device": ("gpu", 1)},
+                {"device": "cpu"},
+                {"memory": "pinned"},
+            ]
+        )
         self.story.append(f"  to {place}")
         with self.on_a_stream():
             self.fields[at] = self.fields[at].to(**place)
@@ -145,9 +159,13 @@ class Program:
             return
         stream = self.draw.choice([s for s in self.streams[gpu] if s])
         with self.on_a_stream():
-            capsule = self.fields[source].__dlpack__(stream=stream, max_version=(1, 0), copy=self.draw.choice([None, True]))
+            capsule = self.fields[source].__dlpack__(
+                stream=stream, max_version=(1, 0), copy=self.draw.choice([None, True])
+            )
         with gb.cuda.stream(stream):
-            gb.copyto(self.fields[at], gb.from_dlpack(Exported(capsule), dims="IJK"), casting="unsafe")
+            gb.copyto(
+                self.fields[at], gb.from_dlpack(Exported(capsule), dims="IJK"), casting="unsafe"
+            )
         gb.cuda.synchronize(0)
         gb.cuda.synchronize(1)
         self.values[at][...] = self.values[source]
@@ -190,7 +208,11 @@ def test_drawn_exchanges(busy: Fake, seed: int) -> None:
     """Halos of Fields on both GPUs, beside fills and copies, each on a stream that is drawn; the host does the same."""
     draw = random.Random(seed)
     grid = gbd.grid((8, 6), blocks=(2, 1), halo=1, periodic=draw.choice(["I", "IJ"]))
-    places = [{"device": ("gpu", 0)}, {"device": ("gpu", 1)}, {"device": ("gpu", draw.randrange(2))}]
+    places = [
+        {"device": ("gpu", 0)},
+        {"device": ("gpu", 1)},
+        {"device": ("gpu", draw.randrange(2))},
+    ]
     there, here = [grid.zeros(**place) for place in places], [grid.zeros() for _ in places]
     streams = [0, 1, 2, *(busy.stream(n, blocking) for n in (0, 1) for blocking in (False, True))]
     busy.slow(seed % 3 - 1)
@@ -225,7 +247,11 @@ class Told:
 
     def __init__(self, field: gb.Field, stream: int) -> None:
         address, strides = (
-            (field.__cuda_array_interface__ | {})["data"][0] if field.device != "cpu" else field.numpy().ctypes.data,
+            (
+                (field.__cuda_array_interface__ | {})["data"][0]
+                if field.device != "cpu"
+                else field.numpy().ctypes.data
+            ),
             field.strides,
         )
         self.keep = field
@@ -250,14 +276,21 @@ ACROSS = [
 
 @pytest.mark.parametrize("place", ACROSS, ids=str)
 @pytest.mark.parametrize("device", [0, 1])
-def test_a_producers_stream_may_be_of_either_gpu(busy: Fake, place: dict[str, Any], device: int) -> None:
+def test_a_producers_stream_may_be_of_either_gpu(
+    busy: Fake, place: dict[str, Any], device: int
+) -> None:
     """Managed and pinned memory is used on whichever GPU, and a stream says nothing about where the memory lies."""
     f = gb.Field.zeros((10, 20), "u1", **place)
     told = Told(f, busy.stream(device))
     gb.cuda.synchronize(0)
     gb.cuda.synchronize(1)
     if f.device == "cpu" or f.device[1] == device or "memory" in place:
-        busy.set_bytes(told.__cuda_array_interface__["data"][0], 7, 200, told.__cuda_array_interface__["stream"])
+        busy.set_bytes(
+            told.__cuda_array_interface__["data"][0],
+            7,
+            200,
+            told.__cuda_array_interface__["stream"],
+        )
     else:
         gb.fill(f, 7)  # a kernel of another GPU would need access to a peer
     for stream in (None, 0, 2, busy.stream(0), busy.stream(1)):
@@ -270,7 +303,9 @@ def test_a_producers_stream_may_be_of_either_gpu(busy: Fake, place: dict[str, An
 @pytest.mark.parametrize("place", ACROSS[:3], ids=str)
 @pytest.mark.parametrize("device", [0, 1])
 @pytest.mark.parametrize("copy", [None, True])
-def test_a_consumers_stream_may_be_of_either_gpu(fake: Fake, place: dict[str, Any], device: int, copy: bool | None) -> None:
+def test_a_consumers_stream_may_be_of_either_gpu(
+    fake: Fake, place: dict[str, Any], device: int, copy: bool | None
+) -> None:
     f = gb.Field.zeros((10, 20), "u1", **place)
     gb.cuda.synchronize(0)
     gb.cuda.synchronize(1)
@@ -281,7 +316,9 @@ def test_a_consumers_stream_may_be_of_either_gpu(fake: Fake, place: dict[str, An
         gb.fill(f, 7)
     before = fake.count("cuStreamWaitEvent")
     gb.from_dlpack(Exported(f.__dlpack__(stream=stream, max_version=(1, 0), copy=copy)))
-    assert fake.count("cuStreamWaitEvent") > before, "the consumer's stream waits for the fill, on whichever GPU it is"
+    assert fake.count("cuStreamWaitEvent") > before, (
+        "the consumer's stream waits for the fill, on whichever GPU it is"
+    )
     assert fake.misuses() is None
 
 
@@ -298,10 +335,19 @@ def test_drawn_storages_and_cupys_arrays(busy: Fake, seed: int) -> None:
     for n in range(6):
         with gb.cuda.stream(draw.choice(streams)):
             if n % 2:
-                arrays.append(gb.full((6, 7), 0.0, device=("gpu", draw.randrange(2)), layout=draw.choice([(0, 1), (1, 0)])))
+                arrays.append(
+                    gb.full(
+                        (6, 7),
+                        0.0,
+                        device=("gpu", draw.randrange(2)),
+                        layout=draw.choice([(0, 1), (1, 0)]),
+                    )
+                )
             else:
                 managed = draw.choice([None, "cuda", "gt4py"])
-                arrays.append(gs.empty((6, 7), device=("gpu", draw.randrange(2)), managed=managed)._dev)
+                arrays.append(
+                    gs.empty((6, 7), device=("gpu", draw.randrange(2)), managed=managed)._dev
+                )
                 gb.fill(gb.Field(arrays[n]), 0)
     for step in range(16):
         at, source = draw.sample(range(6), 2)
@@ -313,7 +359,9 @@ def test_drawn_storages_and_cupys_arrays(busy: Fake, seed: int) -> None:
                 gb.copyto(arrays[at], arrays[source])
                 values[at][...] = values[source]
             else:
-                gb.copyto(arrays[at][:, ::2], gb.Field(arrays[source], dims="JI")[:, ::2].transpose("JI"))
+                gb.copyto(
+                    arrays[at][:, ::2], gb.Field(arrays[source], dims="JI")[:, ::2].transpose("JI")
+                )
                 values[at][:, ::2] = values[source][:, ::2]
         assert busy.misuses() is None
     for array, wanted in zip(arrays, values, strict=True):

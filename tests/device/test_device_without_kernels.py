@@ -1,4 +1,6 @@
-"""A driver that does not compile our PTX: what needs no kernel works, and the rest says what to do."""
+"""A driver that does not compile our PTX: what needs no kernel works, and the rest says what
+to do.
+"""
 
 import os
 import subprocess
@@ -47,10 +49,12 @@ for act in (lambda: gb.copyto(gb.Field.empty((40, 50), device="gpu"), f), lambda
 @pytest.mark.parametrize("code", [222, 218, 221])
 def test_without_kernels(code: int) -> None:
     env = os.environ | {"FAKE_CUDA": f"refuse={code}"}
-    done = subprocess.run([sys.executable, "-c", CODE], env=env, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], env=env, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 and all("PTX" in line and f"({code})" in line and "laid out on the host" in line for line in lines), (
-        lines
-    )
+    assert len(lines) == 2 and all(
+        "PTX" in line and f"({code})" in line and "laid out on the host" in line for line in lines
+    ), lines
     assert "fake CUDA driver" not in done.stderr

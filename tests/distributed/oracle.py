@@ -1,7 +1,8 @@
-"""The halo by brute force: every own point of every block in a dictionary, and every halo point looked up in it.
+"""The halo by brute force: every own point of every block in a dictionary, and every halo point
+looked up in it.
 
-It knows nothing of links, boxes or copies: a map says which point of the globe a coordinate is, and which way the axes point
-there; of the own points that are that one the owner's counts.
+It knows nothing of links, boxes or copies: a map says which point of the globe a coordinate is, and
+which way the axes point there; of the own points that are that one the owner's counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,9 @@ from gridbuf.distributed import Block, Grid
 
 Point = tuple[int, ...]
 Axes = tuple[Point, ...]  # where the axes of the coordinates point to on the globe
-Where = Callable[[int, Point], tuple[Any, Axes] | None]  # tile and doubled coordinates -> the point of the globe; None: nowhere
+Where = Callable[
+    [int, Point], tuple[Any, Axes] | None
+]  # tile and doubled coordinates -> the point of the globe; None: nowhere
 
 
 def units(ndim: int, sign: int = 1) -> Axes:
@@ -26,21 +29,36 @@ def cartesian(shape: Sequence[int], periodic: Sequence[bool]) -> Where:
     def where(tile: int, x: Point) -> tuple[Any, Axes] | None:
         if any(not p and not 0 <= c <= 2 * n for c, n, p in zip(x, shape, periodic, strict=True)):
             return None
-        return tuple(c % (2 * n) if p else c for c, n, p in zip(x, shape, periodic, strict=True)), units(len(shape))
+        return tuple(
+            c % (2 * n) if p else c for c, n, p in zip(x, shape, periodic, strict=True)
+        ), units(len(shape))
 
     return where
 
 
 def own_points(block: Block, positions: Sequence[int]) -> Iterator[tuple[Point, Point]]:
-    """(index in the domain, doubled coordinates) of a block's own points; positions are 1 at centres, 0 at faces."""
-    counts = [stop - start + 1 - p for start, stop, p in zip(block.start, block.stop, positions, strict=True)]
+    """(index in the domain, doubled coordinates) of a block's own points; positions are 1 at
+    centres, 0 at faces.
+    """
+    counts = [
+        stop - start + 1 - p
+        for start, stop, p in zip(block.start, block.stop, positions, strict=True)
+    ]
     for index in product(*map(range, counts)):
-        yield index, tuple(2 * (start + i) + p for start, i, p in zip(block.start, index, positions, strict=True))
+        yield (
+            index,
+            tuple(
+                2 * (start + i) + p
+                for start, i, p in zip(block.start, index, positions, strict=True)
+            ),
+        )
 
 
 def coordinates(block: Block, index: Point, positions: Sequence[int]) -> Point:
     """Doubled coordinates of the point at an index counted from a block's first own one."""
-    return tuple(2 * (start + i) + p for start, i, p in zip(block.start, index, positions, strict=True))
+    return tuple(
+        2 * (start + i) + p for start, i, p in zip(block.start, index, positions, strict=True)
+    )
 
 
 def line(direction: Point) -> Point:
@@ -51,7 +69,8 @@ def line(direction: Point) -> Point:
 class Globe:
     """The owner of every point of a grid where some component of a field lies.
 
-    components: the positions of each; one for a scalar, two for a vector or a pair. over: points that never own while another copy can.
+    components: the positions of each; one for a scalar, two for a vector or a pair. over: points
+    that never own while another copy can.
     """
 
     def __init__(
@@ -62,7 +81,9 @@ class Globe:
         over: Callable[[int, Point], bool] = lambda tile, x: False,
     ) -> None:
         self.where, self.components = where, components
-        self.vague: list[tuple[int, int, Point]] = []  # component, block, index: where the axes point nowhere in particular
+        self.vague: list[
+            tuple[int, int, Point]
+        ] = []  # component, block, index: where the axes point nowhere in particular
         self.owner: dict[Any, tuple[Any, Block, int, Point, Point]] = {}
         for block in grid.all_blocks():
             if block.rank is None:
@@ -70,7 +91,13 @@ class Globe:
             for c, positions in enumerate(components):
                 for index, x in own_points(block, positions):
                     name, axis = self.named(block.tile, x, c)
-                    found = (over(block.tile, x), block.tile, *x, block.number), block, c, index, axis
+                    found = (
+                        (over(block.tile, x), block.tile, *x, block.number),
+                        block,
+                        c,
+                        index,
+                        axis,
+                    )
                     if name not in self.owner or found[0] < self.owner[name][0]:
                         self.owner[name] = found
 
@@ -79,11 +106,19 @@ class Globe:
         if found is None:
             return None, ()
         name, axes = found
-        return (name if len(self.components) == 1 else (name, line(axes[component]))), axes[component]
+        return (name if len(self.components) == 1 else (name, line(axes[component]))), axes[
+            component
+        ]
 
-    def source(self, block: Block, component: int, index: Point) -> tuple[Block, int, Point, int] | None:
-        """Block, component, index and sign that a point (counted from the block's own first) comes from."""
-        name, axis = self.named(block.tile, coordinates(block, index, self.components[component]), component)
+    def source(
+        self, block: Block, component: int, index: Point
+    ) -> tuple[Block, int, Point, int] | None:
+        """Block, component, index and sign that a point (counted from the block's own first) comes
+        from.
+        """
+        name, axis = self.named(
+            block.tile, coordinates(block, index, self.components[component]), component
+        )
         if name is None or name not in self.owner:
             return None
         _, source, other, there, its = self.owner[name]
@@ -112,16 +147,25 @@ def transposed(field: gb.Field, dims: Sequence[str]) -> np.ndarray:
 
 def halos(grid: Grid, field: gb.Field) -> list[tuple[int, int]]:
     return (
-        [field.halo[field.dims.index(dim)] for dim in grid.dims if dim in field.dims] if field.halo else [(0, 0)] * len(grid.dims)
+        [field.halo[field.dims.index(dim)] for dim in grid.dims if dim in field.dims]
+        if field.halo
+        else [(0, 0)] * len(grid.dims)
     )
 
 
-def halo_points(grid: Grid, globe: Globe, component: int, block: Block, field: gb.Field, corners: bool) -> Iterator[Point]:
+def halo_points(
+    grid: Grid, globe: Globe, component: int, block: Block, field: gb.Field, corners: bool
+) -> Iterator[Point]:
     """Indices of the points outside a block's domain, counted from its first own one."""
     if any(start == stop for start, stop in zip(block.start, block.stop, strict=True)):
         return  # the halos of a block without points may stay as they are
-    own = [stop - start + 1 - p for start, stop, p in zip(block.start, block.stop, globe.components[component], strict=True)]
-    for index in product(*(range(-low, n + high) for n, (low, high) in zip(own, halos(grid, field), strict=True))):
+    own = [
+        stop - start + 1 - p
+        for start, stop, p in zip(block.start, block.stop, globe.components[component], strict=True)
+    ]
+    for index in product(
+        *(range(-low, n + high) for n, (low, high) in zip(own, halos(grid, field), strict=True))
+    ):
         outside = sum(not 0 <= k < n for k, n in zip(index, own, strict=True))
         if outside == 1 or (outside > 1 and corners):
             yield index
@@ -134,7 +178,9 @@ def expected(
     corners: bool = True,
     sign: Callable[[int], int] = lambda s: s,
 ) -> list[list[np.ndarray]]:
-    """What fields that have all dims of the grid are after an exchange; `sign` says what becomes of a turned axis."""
+    """What fields that have all dims of the grid are after an exchange; `sign` says what becomes of
+    a turned axis.
+    """
     before = [[transposed(field, grid.dims).copy() for field in fields] for fields in components]
     after = [[array.copy() for array in arrays] for arrays in before]
     place = {block.number: i for i, block in enumerate(grid.blocks)}
@@ -149,7 +195,9 @@ def expected(
                 at = tuple(k + low for k, (low, _) in zip(index, pairs, strict=True))
                 origin = halos(grid, components[other][place[source.number]])
                 start = tuple(k + low for k, (low, _) in zip(there, origin, strict=True))
-                if not any(globe.named(block.tile, coordinates(block, index, globe.components[c]), c)[1]):
+                if not any(
+                    globe.named(block.tile, coordinates(block, index, globe.components[c]), c)[1]
+                ):
                     globe.vague.append((c, i, at))
                 value = before[other][place[source.number]][start]
                 after[c][i][at] = -value if sign(turned) < 0 else value
@@ -158,5 +206,10 @@ def expected(
 
 def same(fields: Sequence[gb.Field], arrays: Sequence[np.ndarray], dims: Sequence[str]) -> bool:
     """The same bytes; of long doubles, which have some that mean nothing, the same values."""
-    pairs = [(np.ascontiguousarray(transposed(f, dims)), np.ascontiguousarray(a)) for f, a in zip(fields, arrays, strict=True)]
-    return all((a == b).all() if a.dtype == np.longdouble else a.tobytes() == b.tobytes() for a, b in pairs)
+    pairs = [
+        (np.ascontiguousarray(transposed(f, dims)), np.ascontiguousarray(a))
+        for f, a in zip(fields, arrays, strict=True)
+    ]
+    return all(
+        (a == b).all() if a.dtype == np.longdouble else a.tobytes() == b.tobytes() for a, b in pairs
+    )

@@ -1,4 +1,6 @@
-"""Every point of every block of a Cartesian grid after an exchange, against a dictionary of all points."""
+"""Every point of every block of a Cartesian grid after an exchange, against a dictionary of all
+points.
+"""
 
 from itertools import product
 from typing import Any
@@ -17,11 +19,15 @@ def fields_of(made: Any) -> list[gb.Field]:
     return [made] if isinstance(made, gb.Field) else made
 
 
-def check(grid: gbd.Grid, positions: tuple[int, ...] = CENTRES, corners: bool = True, **keywords: Any) -> None:
+def check(
+    grid: gbd.Grid, positions: tuple[int, ...] = CENTRES, corners: bool = True, **keywords: Any
+) -> None:
     faces = "".join(dim for dim, p in zip(grid.dims, positions, strict=True) if p == 0)
     fields = fields_of(grid.zeros(faces=faces, **keywords))
     fill(fields, np.random.default_rng(1))
-    globe = Globe(grid, cartesian(grid.shape, [dim in grid.periodic for dim in grid.dims]), [positions])
+    globe = Globe(
+        grid, cartesian(grid.shape, [dim in grid.periodic for dim in grid.dims]), [positions]
+    )
     (wanted,) = expected(grid, [fields], globe, corners)
     if corners:
         grid.exchange(fields)
@@ -31,7 +37,11 @@ def check(grid: gbd.Grid, positions: tuple[int, ...] = CENTRES, corners: bool = 
 
 
 BLOCKS = list(product(range(1, 5), range(1, 5)))
-HALOS = [1, ((2, 0), (0, 3)), (5, (1, 9))]  # the last: wider than blocks, and than the periodic axes
+HALOS = [
+    1,
+    ((2, 0), (0, 3)),
+    (5, (1, 9)),
+]  # the last: wider than blocks, and than the periodic axes
 
 
 @pytest.mark.parametrize("periodic", ["", "I", "J", "IJ"])
@@ -45,7 +55,9 @@ def test_every_point_of_every_block(blocks: tuple[int, int], periodic: str) -> N
 
 
 @pytest.mark.parametrize(
-    "cuts", [((1, 4, 2), (3, 2)), ((0, 7), (1, 0, 4)), ((7,), (1, 1, 1, 1, 1)), ((3, 0, 0, 4), (0, 5, 0))], ids=str
+    "cuts",
+    [((1, 4, 2), (3, 2)), ((0, 7), (1, 0, 4)), ((7,), (1, 1, 1, 1, 1)), ((3, 0, 0, 4), (0, 5, 0))],
+    ids=str,
 )
 @pytest.mark.parametrize("periodic", ["", "IJ"])
 def test_uneven_cuts_and_blocks_without_points(cuts: Any, periodic: str) -> None:
@@ -56,7 +68,11 @@ def test_uneven_cuts_and_blocks_without_points(cuts: Any, periodic: str) -> None
 
 
 @pytest.mark.parametrize("periodic", ["", "I", "IJ"])
-@pytest.mark.parametrize("owners", [(0, None, 0, 0, 0, 0), (None, 0, 0, None, 0, None), (0, 0, None, None, None, 0)], ids=str)
+@pytest.mark.parametrize(
+    "owners",
+    [(0, None, 0, 0, 0, 0), (None, 0, 0, None, 0, None), (0, 0, None, None, None, 0)],
+    ids=str,
+)
 def test_nobody_has_the_land(owners: Any, periodic: str) -> None:
     grid = gbd.grid((7, 5), blocks=(3, 2), owners=owners, periodic=periodic, halo=3)
     assert [b.rank for b in grid.all_blocks()] == list(owners)
@@ -113,7 +129,9 @@ def test_fields_without_points(dtype: str) -> None:
     fields = [gb.Field(np.zeros((5, 6, 0), dtype), dims="IJK", halo=(1, 1, 0)) for _ in grid.blocks]
     grid.exchange(fields, grid.zeros())
     grid.plan(fields).accumulate(fields)
-    assert grid.gather(fields).shape == (6, 4, 0) and grid.checksum(fields) == grid.checksum(grid.redistribute(fields, grid))
+    assert grid.gather(fields).shape == (6, 4, 0) and grid.checksum(fields) == grid.checksum(
+        grid.redistribute(fields, grid)
+    )
 
 
 def test_grids_of_one_and_three_dims() -> None:
@@ -142,9 +160,11 @@ def test_fields_without_a_dim_of_the_grid(dims: str, periodic: str) -> None:
             (grid.shape[axis],),
             grid.dims[axis],
             blocks=((3, 2)[axis],),
-            periodic=periodic
-            if grid.dims[axis] in periodic and len(periodic) == 1
-            else grid.dims[axis] * (grid.dims[axis] in periodic),
+            periodic=(
+                periodic
+                if grid.dims[axis] in periodic and len(periodic) == 1
+                else grid.dims[axis] * (grid.dims[axis] in periodic)
+            ),
             halo=(grid.halo[axis],),
         )
         for row in range((2, 3)[axis]):
@@ -164,7 +184,11 @@ def test_fields_without_a_dim_of_the_grid(dims: str, periodic: str) -> None:
 
 def test_fields_of_other_halos_dtypes_and_dims_in_one_plan() -> None:
     grid = gbd.grid((7, 5), blocks=(2, 2), periodic="I", halo=2)
-    several = [grid.zeros(), grid.zeros("JI", "float32", halo=(0, 3), faces="J"), grid.zeros(dtype="int16", halo=1)]
+    several = [
+        grid.zeros(),
+        grid.zeros("JI", "float32", halo=(0, 3), faces="J"),
+        grid.zeros(dtype="int16", halo=1),
+    ]
     alone = []
     for fields in several:
         fill(fields, np.random.default_rng(4))
@@ -173,7 +197,9 @@ def test_fields_of_other_halos_dtypes_and_dims_in_one_plan() -> None:
     plan = grid.plan(*several)
     plan(*several)
     for fields, others in zip(several, alone, strict=True):
-        assert all(f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(fields, others, strict=True))
+        assert all(
+            f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(fields, others, strict=True)
+        )
     assert plan.messages == plan.nbytes == 0 and len(plan.copies) > 0
     assert "3 fields" not in str(plan) and "float32, JI" in str(plan)
 
@@ -191,7 +217,9 @@ def test_values_are_moved_as_bytes() -> None:
     """NaN payloads, infinities, denormals and -0.0 arrive as they were."""
     grid = gbd.grid((4,), "I", periodic="I", halo=4)
     field = grid.zeros()
-    bits = np.array([0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8")
+    bits = np.array(
+        [0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8"
+    )
     field.numpy()[4:8] = bits.view("f8")
     grid.exchange(field)
     assert np.array_equal(field.numpy().view("u8"), np.tile(bits, 3))

@@ -21,10 +21,22 @@ except ImportError:
 needs_zarr = pytest.mark.skipif(len(FORMATS) < 2, reason="zarr is not installed")
 
 GRIDS: dict[str, Any] = {
-    "plain": (lambda **k: gbd.grid((7, 5), **k), [{"blocks": (3, 2), "halo": 2}, {"blocks": (2, 4)}, {}]),
-    "ring": (lambda **k: gbd.grid((8, 6), periodic="IJ", **k), [{"blocks": (2, 2), "halo": 1}, {"cuts": ((1, 7), (0, 6))}]),
-    "fold": (lambda **k: gbd.tripolar((6, 4), pivot="T", **k), [{"blocks": (3, 1)}, {"blocks": (2, 2), "halo": 1}]),
-    "cube": (lambda **k: gbd.cubed_sphere(4, **k), [{"blocks": (2, 1), "halo": 1}, {"blocks": (1, 3)}]),
+    "plain": (
+        lambda **k: gbd.grid((7, 5), **k),
+        [{"blocks": (3, 2), "halo": 2}, {"blocks": (2, 4)}, {}],
+    ),
+    "ring": (
+        lambda **k: gbd.grid((8, 6), periodic="IJ", **k),
+        [{"blocks": (2, 2), "halo": 1}, {"cuts": ((1, 7), (0, 6))}],
+    ),
+    "fold": (
+        lambda **k: gbd.tripolar((6, 4), pivot="T", **k),
+        [{"blocks": (3, 1)}, {"blocks": (2, 2), "halo": 1}],
+    ),
+    "cube": (
+        lambda **k: gbd.cubed_sphere(4, **k),
+        [{"blocks": (2, 1), "halo": 1}, {"blocks": (1, 3)}],
+    ),
     "line": (lambda **k: gbd.grid((9,), "K", **k), [{"blocks": (4,)}, {"blocks": (2,), "halo": 1}]),
 }
 
@@ -34,7 +46,10 @@ def one(fields: list[Any]) -> Any:
 
 
 def domains(fields: Any, dims: Any = None) -> list[np.ndarray]:
-    return [f.domain.transpose(*(dims or f.dims)).numpy().copy() for f in (fields if isinstance(fields, list) else [fields])]
+    return [
+        f.domain.transpose(*(dims or f.dims)).numpy().copy()
+        for f in (fields if isinstance(fields, list) else [fields])
+    ]
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -67,13 +82,19 @@ def test_any_cut_reads_what_any_other_has_written(name: str, kind: str, tmp_path
             assert list(loaded) == list(fields)
             for each, field in loaded.items():
                 first = field[0] if isinstance(field, list) else field
-                assert first.halo[first.dims.index(here.dims[0])] == (1, 1) if here.dims[0] in first.dims else True
+                assert (
+                    first.halo[first.dims.index(here.dims[0])] == (1, 1)
+                    if here.dims[0] in first.dims
+                    else True
+                )
                 assert there.checksum(field) == here.checksum(fields[each])
             again = there.load(path, "f2")["f2"]
             there.save(tmp_path / "again", format=kind, f2=again)
             back = here.load(tmp_path / "again")["f2"]
             for f, g in zip(domains(fields["f2"]), domains(back), strict=True):
-                if name != "cube":  # there blocks need not agree about what they share, and the lowest one counts
+                if (
+                    name != "cube"
+                ):  # there blocks need not agree about what they share, and the lowest one counts
                     assert f.tobytes() == g.tobytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "step"]
 
@@ -97,7 +118,9 @@ def test_vectors_come_back_as_they_were(kind: str, tmp_path: Path) -> None:
 def test_bytes_survive(kind: str, tmp_path: Path) -> None:
     grid = gbd.grid((4,), "I", blocks=(2,))
     T, big = grid.zeros(), grid.full(3, dtype=">i4")
-    bits = np.array([0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8")
+    bits = np.array(
+        [0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8"
+    )
     grid.scatter(bits.view("f8"), T)
     records = grid.zeros(dtype=[("a", "i4"), ("b", "f8")])
     grid.save(tmp_path / "x", format=kind, T=T, big=big, records=records)
@@ -111,7 +134,11 @@ RECORDS = [
     [("a", "i1"), ("b", ">f8", (2,)), ("c", [("x", "f4")])],
     np.dtype([("a", "i1"), ("b", "f8")], align=True),
     {"names": ["b"], "formats": ["f4"], "offsets": [4], "itemsize": 16},
-    {"names": ["b", "a"], "formats": [{"names": ["x"], "formats": ["f4"], "offsets": [2]}, "f4"], "offsets": [4, 0]},
+    {
+        "names": ["b", "a"],
+        "formats": [{"names": ["x"], "formats": ["f4"], "offsets": [2]}, "f4"],
+        "offsets": [4, 0],
+    },
 ]
 
 
@@ -131,10 +158,15 @@ def test_records(dtype: Any, tmp_path: Path) -> None:
         try:
             grid.save(tmp_path / "x", format=kind, T=fields)
         except ValueError as error:
-            assert f"T: {'Zarr has' if kind == 'zarr' else '.npy files have'} no elements of dtype" in str(error)
+            assert (
+                f"T: {'Zarr has' if kind == 'zarr' else '.npy files have'} no elements of dtype"
+                in str(error)
+            )
         else:
             found = grid.load(tmp_path / "x")["T"]
-            assert found[0].dtype == fields[0].dtype and str(found[1].numpy()) == str(fields[1].numpy())
+            assert found[0].dtype == fields[0].dtype and str(found[1].numpy()) == str(
+                fields[1].numpy()
+            )
 
 
 @pytest.mark.filterwarnings("error")
@@ -160,7 +192,10 @@ def test_plain_files_are_numpys(tmp_path: Path) -> None:
     found = np.load(tmp_path / "x" / "T_4.npy")
     assert found.shape == (2, 4, 3) and found.dtype == np.float32 and (found[:, 1:] == 4).all()
     manifest = json.loads((tmp_path / "x" / "manifest.json").read_text())
-    assert manifest["tiles"] == [[3, 3]] * 6 and manifest["fields"]["T"]["positions"] == {"I": "face", "J": "centre"}
+    assert manifest["tiles"] == [[3, 3]] * 6 and manifest["fields"]["T"]["positions"] == {
+        "I": "face",
+        "J": "centre",
+    }
     ml_dtypes = pytest.importorskip("ml_dtypes")
     half = grid.zeros(dtype=ml_dtypes.bfloat16)
     for f in half:
@@ -174,19 +209,38 @@ def test_plain_files_are_numpys(tmp_path: Path) -> None:
 def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
     xr = pytest.importorskip("xarray")
     grid = gbd.grid((8, 6), blocks=(2, 3), periodic="I", halo=1)
-    T, u, half = grid.zeros("IJK", sizes={"K": 4}), grid.zeros("IJ", "f4", faces="I"), grid.zeros("IK", sizes={"K": 5})
+    T = grid.zeros("IJK", sizes={"K": 4})
+    u = grid.zeros("IJ", "f4", faces="I")
+    half = grid.zeros("IK", sizes={"K": 5})
     values = np.arange(192.0).reshape(8, 6, 4)
     grid.scatter(values, T)
-    said = {"title": "a run", "T": {"units": "K", "long_name": "temperature"}, "half": {"_FillValue": -1.5}}
+    said = {
+        "title": "a run",
+        "T": {"units": "K", "long_name": "temperature"},
+        "half": {"_FillValue": -1.5},
+    }
     grid.save(tmp_path / "x", T=T, u=u, half=half, attributes=said)
     with xr.open_zarr(tmp_path / "x") as found:
-        assert found.T.dims == ("I", "J", "K") and found.u.dims == ("I_face", "J") and found.half.dims == ("I", "K_5")
-        assert np.array_equal(found.T, values) and found.u.shape == (9, 6) and found.u.dtype == np.float32
+        assert (
+            found.T.dims == ("I", "J", "K")
+            and found.u.dims == ("I_face", "J")
+            and found.half.dims == ("I", "K_5")
+        )
+        assert (
+            np.array_equal(found.T, values)
+            and found.u.shape == (9, 6)
+            and found.u.dtype == np.float32
+        )
         assert found.half.encoding["_FillValue"] == -1.5
-        assert found.attrs["title"] == "a run" and found.T.attrs == {"units": "K", "long_name": "temperature"}
+        assert found.attrs["title"] == "a run" and found.T.attrs == {
+            "units": "K",
+            "long_name": "temperature",
+        }
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].chunks == (4, 2, 4)
-    assert len([p for p in (tmp_path / "x" / "T" / "c").rglob("*") if p.is_file()]) == 6  # one a block
+    assert (
+        len([p for p in (tmp_path / "x" / "T" / "c").rglob("*") if p.is_file()]) == 6
+    )  # one a block
     grid.save(tmp_path / "x", T=T, chunks={"K": 2, "J": 1}, shards=True, compressors=None)
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].shards == (4, 2, 4) and group["T"].chunks == (4, 1, 2) and "u" not in group
@@ -203,7 +257,9 @@ def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
             grid.save(tmp_path / "x", T=T, chunks=options)
     with pytest.raises(ValueError, match="T: Zarr has no elements of dtype"):
         grid.save(tmp_path / "new", T=grid.zeros(dtype="longdouble"))
-    assert not (tmp_path / "new").exists() and grid.checksum(grid.load(tmp_path / "x")["T"]) == grid.checksum(T)
+    assert not (tmp_path / "new").exists() and grid.checksum(
+        grid.load(tmp_path / "x")["T"]
+    ) == grid.checksum(T)
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Checkpoints that are unfinished, damaged or wrong are refused with a word that says why, and what was there stays."""
+"""Checkpoints that are unfinished, damaged or wrong are refused with a word that says why, and what
+was there stays.
+"""
 
 import json
 import os
@@ -23,7 +25,9 @@ except ImportError:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_unfinished_or_damaged_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gridbuf.distributed.files import checkpoint_folders, manifests, stores
 
     grid, path = gbd.grid((8, 6), blocks=(2, 3), halo=1), tmp_path / "step"
@@ -32,22 +36,45 @@ def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, mon
     manifest = json.loads((path / "manifest.json").read_text())
 
     def stays() -> None:
-        assert [p.name for p in tmp_path.iterdir()] == ["step"] and grid.sum(grid.load(path)["T"]) == 48.0
+        assert [p.name for p in tmp_path.iterdir()] == ["step"] and grid.sum(
+            grid.load(path)["T"]
+        ) == 48.0
 
-    for where, what in ((stores.STORES[kind], "write"), (stores.STORES[kind], "finish"), (manifests, "write")):
+    for where, what in (
+        (stores.STORES[kind], "write"),
+        (stores.STORES[kind], "finish"),
+        (manifests, "write"),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(where, what, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            patch.setattr(
+                where,
+                what,
+                lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+            )
             with pytest.raises(OSError, match="No space left"):
                 grid.save(path, format=kind, T=second)
         stays()
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True)
-    killed = f"step.{checkpoint_folders.machine()}-{int(ended.stdout)}-0123abcd.unfinished"  # of a program that was killed
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    killed = (  # of a program that was killed
+        f"step.{checkpoint_folders.machine()}-{int(ended.stdout)}-0123abcd.unfinished"
+    )
     half = tmp_path / killed
     shutil.copytree(path, half)
     (half / "manifest.json").unlink()
-    with pytest.raises(ValueError, match=r"has no manifest\.json: it is no checkpoint, or was never finished"):
+    with pytest.raises(
+        ValueError, match=r"has no manifest\.json: it is no checkpoint, or was never finished"
+    ):
         grid.load(half)
-    others = [tmp_path / "step.unfinished", tmp_path / killed.replace(str(int(ended.stdout)), "1"), tmp_path / f"other.{killed}"]
+    others = [
+        tmp_path / "step.unfinished",
+        tmp_path / killed.replace(str(int(ended.stdout)), "1"),
+        tmp_path / f"other.{killed}",
+    ]
     for other in others:  # anything else, and a folder of a program that runs
         other.mkdir()
     grid.save(path, format=kind, T=first)  # what a killed program has left is taken away
@@ -63,10 +90,18 @@ def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, mon
 
     array.rename(aside)
     damaged("'?.*T(.npy)?'? is missing")
-    np.save(array, np.ones((8, 5))) if kind == "npy" else zarr.create_array(array, shape=(8, 5), dtype="f8")
+    (
+        np.save(array, np.ones((8, 5)))
+        if kind == "npy"
+        else zarr.create_array(array, shape=(8, 5), dtype="f8")
+    )
     damaged(r"the shape of its array 'T' is \(8, 5\), its manifest says \(8, 6\)")
     array.unlink() if kind == "npy" else shutil.rmtree(array)
-    np.save(array, np.ones((8, 6), "f4")) if kind == "npy" else zarr.create_array(array, shape=(8, 6), dtype="f4")
+    (
+        np.save(array, np.ones((8, 6), "f4"))
+        if kind == "npy"
+        else zarr.create_array(array, shape=(8, 6), dtype="f4")
+    )
     damaged("the dtype of its array 'T' is float32, its manifest says float64")
     array.unlink() if kind == "npy" else shutil.rmtree(array)
     if kind == "npy":
@@ -97,7 +132,9 @@ def test_what_is_unfinished_or_damaged_is_refused(kind: str, tmp_path: Path, mon
     damaged("there is no")
 
 
-def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gridbuf.distributed.files import checkpoint_folders
 
     grid, path = gbd.grid((8, 4)), tmp_path / "x"
@@ -118,7 +155,9 @@ def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(tmp_path: Pa
         assert len([*tmp_path.glob("x.*.unfinished")]) == 1
         save(3.0)
         assert [p.name for p in tmp_path.iterdir()] == ["x"]
-    monkeypatch.setattr(checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object())  # a system that exchanges no names
+    monkeypatch.setattr(
+        checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object()
+    )  # a system that exchanges no names
     save(4.0)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
@@ -128,7 +167,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_whenever_a_program_is_killed_the_next_one_saves(at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whenever_a_program_is_killed_the_next_one_saves(
+    at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from gridbuf.distributed.files import checkpoint_folders
 
     grid, stop, over = gbd.grid((8, 4)), 0, False
@@ -229,7 +270,9 @@ def refused(change: Any, folder: Path, *field: str) -> None:
     (path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(ValueError, match=r"path: the manifest\.json of '.*x' is damaged: ") as said:
         grid.load(path)
-    assert repr(next(iter(change))) in str(said.value) or f"field {next(iter(change['fields']))!r}" in str(said.value)
+    assert repr(next(iter(change))) in str(
+        said.value
+    ) or f"field {next(iter(change['fields']))!r}" in str(said.value)
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
@@ -247,25 +290,40 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         (ValueError, "path: it is empty", lambda: grid.save("", T=T)),
         (ValueError, "format: 'hdf5' is neither", lambda: grid.save(path, format="hdf5", T=T)),
         (TypeError, "format: expected", lambda: grid.save(path, format=3, T=T)),
-        (ValueError, "shards: only Zarr has it", lambda: grid.save(path, format="npy", shards=True, T=T)),
+        (ValueError, "shards: only Zarr has it",
+        lambda: grid.save(path, format="npy", shards=True, T=T)),
         (ValueError, "fields: 'a/b' is no name", lambda: grid.save(path, **{"a/b": T})),
-        (ValueError, "T: its domain has", lambda: grid.save(path, T=[gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
+        (ValueError, "T: its domain has",
+        lambda: grid.save(path, T=[gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
         (TypeError, "attributes: expected a dict", lambda: grid.save(path, T=T, attributes=3)),
-        (TypeError, "attributes: they are kept as JSON", lambda: grid.save(path, T=T, attributes={"a": grid})),
-        (TypeError, "attributes: they are kept as JSON", lambda: grid.save(path, T=T, attributes=within)),
-        (TypeError, r"attributes\['T'\]: expected a dict", lambda: grid.save(path, T=T, attributes={"T": "K"})),
-        (ValueError, "is there and is no checkpoint; it is left", lambda: grid.save(tmp_path / "mine", format="npy", T=T)),
-        (ValueError, "is there and is no checkpoint; it is left", lambda: grid.save(tmp_path / "file", format="npy", T=T)),
-        (ValueError, "link' is a link; give what it leads to", lambda: grid.save(tmp_path / "link", format="npy", T=T)),
-        (FileNotFoundError, "no/folder", lambda: grid.save(tmp_path / "no" / "folder", format="npy", T=T)),
+        (TypeError, "attributes: they are kept as JSON",
+        lambda: grid.save(path, T=T, attributes={"a": grid})),
+        (TypeError, "attributes: they are kept as JSON",
+        lambda: grid.save(path, T=T, attributes=within)),
+        (TypeError, r"attributes\['T'\]: expected a dict",
+        lambda: grid.save(path, T=T, attributes={"T": "K"})),
+        (ValueError, "is there and is no checkpoint; it is left",
+        lambda: grid.save(tmp_path / "mine", format="npy", T=T)),
+        (ValueError, "is there and is no checkpoint; it is left",
+        lambda: grid.save(tmp_path / "file", format="npy", T=T)),
+        (ValueError, "link' is a link; give what it leads to",
+        lambda: grid.save(tmp_path / "link", format="npy", T=T)),
+        (FileNotFoundError, "no/folder",
+        lambda: grid.save(tmp_path / "no" / "folder", format="npy", T=T)),
         (ValueError, "there is no", lambda: grid.load(path)),
-        (ValueError, "names: 'q' is not in .*, which has T", lambda: grid.load(tmp_path / "good", "q")),
+        (ValueError, "names: 'q' is not in .*, which has T",
+        lambda: grid.load(tmp_path / "good", "q")),
         (TypeError, "names: expected the names", lambda: grid.load(tmp_path / "good", 3)),
-        (TypeError, "progress: expected a callable", lambda: grid.save(path, format="npy", progress=1, T=T)),
-        (ZeroDivisionError, "division", lambda: grid.save(path, format="npy", progress=lambda part: 1 / 0, T=T)),
-        (TypeError, "verify: expected True or False", lambda: grid.load(tmp_path / "good", verify=1)),
-        (TypeError, "dtype: what is loaded has that of the store", lambda: grid.load(tmp_path / "good", dtype="f4")),
-        (ValueError, r"has tiles \(\(8, 6\),\) along \('I', 'J'\), this grid", lambda: gbd.grid((8, 7)).load(tmp_path / "good")),
+        (TypeError, "progress: expected a callable",
+        lambda: grid.save(path, format="npy", progress=1, T=T)),
+        (ZeroDivisionError, "division",
+        lambda: grid.save(path, format="npy", progress=lambda part: 1 / 0, T=T)),
+        (TypeError, "verify: expected True or False",
+        lambda: grid.load(tmp_path / "good", verify=1)),
+        (TypeError, "dtype: what is loaded has that of the store",
+        lambda: grid.load(tmp_path / "good", dtype="f4")),
+        (ValueError, r"has tiles \(\(8, 6\),\) along \('I', 'J'\), this grid",
+        lambda: gbd.grid((8, 7)).load(tmp_path / "good")),
         (ValueError, "has no manifest.json", lambda: grid.load(tmp_path / "mine")),
     ):  # fmt: skip
         with pytest.raises(error, match=words):

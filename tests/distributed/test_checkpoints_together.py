@@ -1,4 +1,6 @@
-"""Checkpoints and other programs: two that save to one path, a disk that is full, damage, and calls inside of progress=."""
+"""Checkpoints and other programs: two that save to one path, a disk that is full, damage, and calls
+inside of progress=.
+"""
 
 import json
 import os
@@ -32,8 +34,12 @@ for i in range(int(count)):
 """
 
 
-def program(path: Path, kind: str, value: float, count: int = 1, end: str = "") -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-c", SAVES, str(path), kind, str(value), str(count), end])
+def program(
+    path: Path, kind: str, value: float, count: int = 1, end: str = ""
+) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-c", SAVES, str(path), kind, str(value), str(count), end]
+    )
 
 
 def whole(grid: gbd.Grid, path: Path) -> float:
@@ -67,7 +73,9 @@ def test_a_program_that_is_killed_while_another_saves(kind: str, tmp_path: Path)
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("at_once", [True, False])
-def test_two_programs_that_save_to_one_path(kind: str, at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_programs_that_save_to_one_path(
+    kind: str, at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The last one has it, and at no time is there a mixture."""
     grid, path, count = gbd.grid((8, 6), blocks=(2, 1)), tmp_path / "x", 12
     programs = [program(path, kind, 1000.0, count)]
@@ -92,7 +100,12 @@ def test_threads_that_save_to_one_path(tmp_path: Path) -> None:
         try:
             grid = gbd.grid((8, 6), blocks=(2, 1))
             for i in range(10):
-                grid.save(tmp_path / "x", T=grid.full(10.0 * k + i), q=grid.full(10.0 * k + i), format="npy")
+                grid.save(
+                    tmp_path / "x",
+                    T=grid.full(10.0 * k + i),
+                    q=grid.full(10.0 * k + i),
+                    format="npy",
+                )
         except Exception as error:
             wrong.append(error)
 
@@ -139,14 +152,22 @@ def test_a_call_of_all_ranks_inside_progress_is_refused_by_name(kind: str, tmp_p
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_disk_that_is_full_names_the_path_and_the_bytes(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_names_the_path_and_the_bytes(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grid, path = gbd.grid((8, 6)), tmp_path / "x"
 
     def full(*args: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "pwrite", full) if kind == "npy" else monkeypatch.setattr(zarr.Array, "__setitem__", full)
-    with pytest.raises(OSError, match=r"No space left on device: 384 bytes were to be written: '.*x\..*T(\.npy)?'") as raised:
+    (
+        monkeypatch.setattr(os, "pwrite", full)
+        if kind == "npy"
+        else monkeypatch.setattr(zarr.Array, "__setitem__", full)
+    )
+    with pytest.raises(
+        OSError, match=r"No space left on device: 384 bytes were to be written: '.*x\..*T(\.npy)?'"
+    ) as raised:
         grid.save(path, format=kind, T=grid.ones())
     assert raised.value.errno == 28 and not [*tmp_path.iterdir()]
 
@@ -178,19 +199,29 @@ def test_damage_is_a_value_error_that_names_the_place(kind: str, tmp_path: Path)
                     (path / file).write_bytes(text[:at] + bytes([text[at] ^ 0x55]) + text[at + 1 :])
                     try:
                         found = grid.gather(grid.load(path)["T"])
-                        assert (found.numpy() == values).all()  # what was changed says nothing of values
+                        assert (
+                            found.numpy() == values
+                        ).all()  # what was changed says nothing of values
                     except (ValueError, TypeError) as error:
-                        assert "x'" in str(error) and ("path" in str(error) or "dtype" in str(error)), (file, error)
+                        assert "x'" in str(error) and (
+                            "path" in str(error) or "dtype" in str(error)
+                        ), (file, error)
                 continue
             else:
-                (path / file).write_bytes({"cut": text[: len(text) // 2], "empty": b"", "bytes": bytes(range(100))}[change])
+                (path / file).write_bytes(
+                    {"cut": text[: len(text) // 2], "empty": b"", "bytes": bytes(range(100))}[
+                        change
+                    ]
+                )
             if file.name == "zarr.json" and file.parent == Path():
                 grid.load(path)  # of the group, which is for others
                 continue
             with pytest.raises(ValueError, match=r"path: .*x") as raised:
                 grid.load(path)
             assert file.name == "manifest.json" or "T" in str(raised.value)
-            if file.parent.name not in ("", "T") and change != "folder":  # Zarr takes that for a chunk of zeros
+            if (
+                file.parent.name not in ("", "T") and change != "folder"
+            ):  # Zarr takes that for a chunk of zeros
                 assert str(file.relative_to("T")) in str(raised.value)
             if change == "folder":
                 (path / file).rmdir()
@@ -198,7 +229,9 @@ def test_damage_is_a_value_error_that_names_the_place(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_nothing_is_made_of_sizes_that_only_the_manifest_has(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_made_of_sizes_that_only_the_manifest_has(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     grid, path = gbd.grid((8, 6)), tmp_path / "x"
     grid.save(path, format=kind, T=grid.zeros("IJK", sizes={"K": 3}))
     manifest = json.loads((path / "manifest.json").read_text())
@@ -206,7 +239,10 @@ def test_nothing_is_made_of_sizes_that_only_the_manifest_has(kind: str, tmp_path
     (path / "manifest.json").write_text(json.dumps(manifest))
     made: list[Any] = []
     monkeypatch.setattr(gbd.Grid, "zeros", lambda *args, **keywords: made.append(args))
-    with pytest.raises(ValueError, match=r"the shape of its array 'T' is \(8, 6, 3\), its manifest says \(8, 6, 1000000000\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"the shape of its array 'T' is \(8, 6, 3\), its manifest says \(8, 6, 1000000000\)",
+    ):
         grid.load(path)
     assert not made
 
@@ -219,7 +255,10 @@ def test_zarr_chunks_that_are_larger_than_their_array(tmp_path: Path) -> None:
     said = json.loads(text)
     said["chunk_grid"]["configuration"]["chunk_shape"][1] = 10**10
     (path / "T" / "zarr.json").write_text(json.dumps(said))
-    with pytest.raises(ValueError, match=r"path: the array 'T' in '.*x' is damaged: chunks of \(8, 10000000000\) points"):
+    with pytest.raises(
+        ValueError,
+        match=r"path: the array 'T' in '.*x' is damaged: chunks of \(8, 10000000000\) points",
+    ):
         grid.load(path)
     said = json.loads(text)
     said["codecs"][-1]["name"] = "nothing"
@@ -261,20 +300,26 @@ def test_layout_halo_and_dims_come_back(kind: str, spec: dict[str, Any], tmp_pat
 def test_attributes_come_back(kind: str, tmp_path: Path) -> None:
     grid, path = gbd.grid((8, 6)), tmp_path / "x"
     given: dict[str, Any] = {
-        "time": np.float32(2.5), "step": np.int64(7), "wet": np.bool_(True), "name": np.str_("ice"), "levels": np.arange(3), "pair": (1, 2.5),
+        "time": np.float32(2.5), "step": np.int64(7), "wet": np.bool_(True), "name": np.str_("ice"),
+        "levels": np.arange(3), "pair": (1, 2.5),
         "nested": {"a": [1, None, "x"]}, "T": {"units": "K", "scale": np.float64(0.5)},
     }  # fmt: skip
     grid.save(path, format=kind, T=grid.ones(), q=grid.ones(), attributes=given)
     found = grid.load(path)
     assert isinstance(found, dict) and sorted(found) == ["T", "q"]
     assert found.attributes == {
-        "time": 2.5, "step": 7, "wet": True, "name": "ice", "levels": [0, 1, 2], "pair": [1, 2.5], "nested": {"a": [1, None, "x"]}
+        "time": 2.5, "step": 7, "wet": True, "name": "ice", "levels": [0, 1, 2], "pair": [1, 2.5],
+        "nested": {"a": [1, None, "x"]}
     }  # fmt: skip
-    assert found.attributes_of("T") == {"units": "K", "scale": 0.5} and found.attributes_of("q") == {}
+    assert (
+        found.attributes_of("T") == {"units": "K", "scale": 0.5} and found.attributes_of("q") == {}
+    )
     with pytest.raises(KeyError):
         found.attributes_of("p")
     for bad in (np.complex64(1), np.datetime64("2020-01-01"), object(), {1j}):
-        with pytest.raises(TypeError, match="attributes: they are kept as JSON, which has no such value"):
+        with pytest.raises(
+            TypeError, match="attributes: they are kept as JSON, which has no such value"
+        ):
             grid.save(path, format=kind, T=grid.ones(), attributes={"x": bad})
 
 

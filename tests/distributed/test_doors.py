@@ -1,4 +1,6 @@
-"""Every way into an exchange tells the engine of every error: what its peers do not hear of leaves them with values of another exchange."""
+"""Every way into an exchange tells the engine of every error: what its peers do not hear of leaves
+them with values of another exchange.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,13 +36,17 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
     return found
 
 
-@pytest.mark.parametrize("kind", [TypeError, ValueError, BufferError, RuntimeError, MemoryError, OSError, KeyError])
+@pytest.mark.parametrize(
+    "kind", [TypeError, ValueError, BufferError, RuntimeError, MemoryError, OSError, KeyError]
+)
 @pytest.mark.parametrize(
     "door",
     [GRID.exchange, GRID.sync, GRID.plan, PLAN, PLAN.start, PLAN.accumulate],
     ids=["exchange", "sync", "plan", "call", "start", "accumulate"],
 )
-def test_errors_are_told(door: Callable[..., Any], kind: type[Exception], told: list[Exception]) -> None:
+def test_errors_are_told(
+    door: Callable[..., Any], kind: type[Exception], told: list[Exception]
+) -> None:
     with pytest.raises(kind) as raised:
         door(Unwilling(kind("no")))
     assert told == [raised.value]
@@ -48,7 +54,9 @@ def test_errors_are_told(door: Callable[..., Any], kind: type[Exception], told: 
     PLAN(FIELD)
 
 
-@pytest.mark.parametrize("door", [PLAN, PLAN.start, PLAN.accumulate], ids=["call", "start", "accumulate"])
+@pytest.mark.parametrize(
+    "door", [PLAN, PLAN.start, PLAN.accumulate], ids=["call", "start", "accumulate"]
+)
 def test_a_plan_that_is_under_way_is_told(door: Callable[..., Any], told: list[Exception]) -> None:
     with PLAN.start(FIELD):
         with pytest.raises(RuntimeError, match="not waited for") as raised:

@@ -68,11 +68,20 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     (r"seams\[0\]: 'K\+'", lambda: gbd.topology([(3, 3)], [(0, "K+", 0, "I-")])),
     (r"seams\[0\]: 'I'", lambda: gbd.topology([(3, 3)], [(0, "I", 0, "I-")])),
     (r"seams\[0\]: 3 entries", lambda: gbd.topology([(3, 3)], [(0, "I+", 0)])),
-    (r"seams\[0\]: I\+ of tile 0 has 4 cells", lambda: gbd.topology([(3, 4)], [(0, "I+", 0, "J-")])),
-    (r"seams\[1\]: I\+ of tile 0", lambda: gbd.topology([(3, 3)], [(0, "I+", 0, "I-"), (0, "I+", 0, "J-")])),
+    (
+        r"seams\[0\]: I\+ of tile 0 has 4 cells",
+        lambda: gbd.topology([(3, 4)], [(0, "I+", 0, "J-")]),
+    ),
+    (
+        r"seams\[1\]: I\+ of tile 0",
+        lambda: gbd.topology([(3, 3)], [(0, "I+", 0, "I-"), (0, "I+", 0, "J-")]),
+    ),
     ("shapes: none", lambda: gbd.links([], [])),
     (r"links\[0\]: there is no block 2", lambda: links((2, *LINK[1:]))),
-    (r"links\[0\]: 1 points along I come from 2", lambda: links((*LINK[:3], (slice(0, 2), slice(0, 2))))),
+    (
+        r"links\[0\]: 1 points along I come from 2",
+        lambda: links((*LINK[:3], (slice(0, 2), slice(0, 2)))),
+    ),
     (r"links\[0\]: its source is 2 to 3", lambda: links((*LINK[:3], (slice(2, 3), slice(0, 2))))),
     (r"links\[0\]: .* owns", lambda: links((0, (slice(0, 1), slice(0, 2)), *LINK[2:]))),
     (r"links\[0\]: .* step 2", lambda: links((0, (slice(-1, 0), slice(0, 4, 2)), *LINK[2:]))),
@@ -83,7 +92,10 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("sizes: 'K' is missing", lambda: GRID.zeros("IK")),
     (r"sizes\['K'\]: -1", lambda: GRID.zeros("IK", sizes={"K": -1})),
     ("halo: ", lambda: GRID.zeros(halo=(1,))),
-    ("its domain has 6 points along J .* 4 .centres. and 5", lambda: GRID.exchange(gb.Field.zeros((6, 6), dims="IJ"))),
+    (
+        "its domain has 6 points along J .* 4 .centres. and 5",
+        lambda: GRID.exchange(gb.Field.zeros((6, 6), dims="IJ")),
+    ),
     ("3 points along I", lambda: GRID.exchange(gb.Field.zeros((3, 4), dims="IJ"))),
     ("got 2 fields, this rank has 1", lambda: GRID.exchange([FIELD, FIELD])),
     ("sign: 2", lambda: gbd.scalar(FIELD, sign=2)),
@@ -91,32 +103,63 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("names: 1 for 2", lambda: GRID.plan(FIELD, GRID.zeros(), names=iter(["T"]))),
     ("dtype", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros(dtype="f4")))),
     ("dims", lambda: GRID.exchange(gbd.vector(GRID.zeros(), GRID.zeros("I")))),
-    ("sizes", lambda: GRID.exchange(gbd.pair(GRID.zeros("IJK", sizes={"K": 2}), GRID.zeros("IJK", sizes={"K": 3})))),
-    (r"its sizes is \[\('K', 7, \(1, 1\)\)\]", lambda: GRID.plan(gbd.vector(deep((1, 1)), deep((0, 2))))),
+    (
+        "sizes",
+        lambda: GRID.exchange(
+            gbd.pair(GRID.zeros("IJK", sizes={"K": 2}), GRID.zeros("IJK", sizes={"K": 3}))
+        ),
+    ),
+    (
+        r"its sizes is \[\('K', 7, \(1, 1\)\)\]",
+        lambda: GRID.plan(gbd.vector(deep((1, 1)), deep((0, 2)))),
+    ),
     (
         "its sizes on block",
-        lambda: CUBE.plan([gb.Field.zeros((6, 6, 7), dims="IJK", halo=(1, 1, (1 + i % 2, 2 - i % 2))) for i in range(6)]),
+        lambda: CUBE.plan(
+            [
+                gb.Field.zeros((6, 6, 7), dims="IJK", halo=(1, 1, (1 + i % 2, 2 - i % 2)))
+                for i in range(6)
+            ]
+        ),
     ),
-    ("I\\+ edge of tile 1|J\\+ edge of tile 0|I- edge of tile 0", lambda: CUBE.exchange(CUBE.zeros("I"))),
+    (
+        "I\\+ edge of tile 1|J\\+ edge of tile 0|I- edge of tile 0",
+        lambda: CUBE.exchange(CUBE.zeros("I")),
+    ),
     ("edge of tile", lambda: CUBE.exchange(CUBE.zeros(faces="I"))),
     ("edge of tile", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(faces="I"), CUBE.zeros()))),
-    ("int32 has no sign", lambda: CUBE.exchange(gbd.vector(CUBE.zeros(dtype="i4"), CUBE.zeros(dtype="i4")))),
+    (
+        "int32 has no sign",
+        lambda: CUBE.exchange(gbd.vector(CUBE.zeros(dtype="i4"), CUBE.zeros(dtype="i4"))),
+    ),
     *(
-        (".* has no sign", lambda d=d: FOLD.plan(gbd.vector(FOLD.zeros(dtype=d), FOLD.zeros(dtype=d))))
+        (
+            ".* has no sign",
+            lambda d=d: FOLD.plan(gbd.vector(FOLD.zeros(dtype=d), FOLD.zeros(dtype=d))),
+        )
         for d in ("V8", "M8[s]", [("a", "f8")])
     ),
     ("bool has no sign", lambda: FOLD.exchange(gbd.scalar(FOLD.zeros(dtype=bool), sign=-1))),
     ("wider than the tile", lambda: CUBE.exchange(CUBE.zeros(halo=5))),
     ("two ways", lambda: FOLD.exchange(u := FOLD.zeros(), gbd.vector(u, FOLD.zeros()))),
     ("two ways", lambda: FOLD.exchange(gbd.vector(u := FOLD.zeros(), u))),
-    ("shares memory with", lambda: GRID.exchange(FIELD, gb.Field(FIELD.numpy()[:], dims="IJ", halo=(2, 2)))),
+    (
+        "shares memory with",
+        lambda: GRID.exchange(FIELD, gb.Field(FIELD.numpy()[:], dims="IJ", halo=(2, 2))),
+    ),
     ("read-only", lambda: GRID.exchange(locked())),
     ("dtype", lambda: CUBE.exchange([CUBE.zeros(dtype=("f4", "f8")[i % 2])[i] for i in range(6)])),
-    ("positions", lambda: CUBE.exchange([CUBE.zeros(faces=("", "IJ")[i % 2])[i] for i in range(6)])),
+    (
+        "positions",
+        lambda: CUBE.exchange([CUBE.zeros(faces=("", "IJ")[i % 2])[i] for i in range(6)]),
+    ),
     ("halo", lambda: CUBE.exchange([CUBE.zeros(halo=i % 2)[i] for i in range(6)])),
     ("points", lambda: GRID.core(gb.Field.zeros((2, 2), dims="IJ"))),
     ("timeout: -1", lambda: GRID.plan(FIELD).start(FIELD).wait(-1)),
-    ("cuts: blocks was given", lambda: gbd.cubed_sphere(2, cuts=([2], [2]), blocks=np.array([1, 1]))),
+    (
+        "cuts: blocks was given",
+        lambda: gbd.cubed_sphere(2, cuts=([2], [2]), blocks=np.array([1, 1])),
+    ),
 ]
 VECTOR = gbd.vector(FIELD, FIELD)
 
@@ -166,12 +209,20 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
     ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]
     ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.exchange([VECTOR])),
-    ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.sync(gbd.scalar(VECTOR))),
-    *((f"{name}: expected a Field or a list of them, got what gbd.vector makes", call) for name, call in ITEMS),
+    (
+        "fields: expected a Field .* got what gbd.vector makes",
+        lambda: GRID.sync(gbd.scalar(VECTOR)),
+    ),
+    *(
+        (f"{name}: expected a Field or a list of them, got what gbd.vector makes", call)
+        for name, call in ITEMS
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "words", "call"), [(ValueError, *c) for c in VALUES] + [(TypeError, *c) for c in TYPES])
+@pytest.mark.parametrize(
+    ("kind", "words", "call"), [(ValueError, *c) for c in VALUES] + [(TypeError, *c) for c in TYPES]
+)
 def test_what_is_wrong_is_named(kind: type[Exception], words: str, call: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=words):
         call()
@@ -182,7 +233,9 @@ def test_what_is_wrong_is_named(kind: type[Exception], words: str, call: Callabl
 
 
 def test_scalars_of_numpy_are_numbers() -> None:
-    grid = gbd.grid((np.int32(6), np.int64(4)), blocks=np.array([2, 1]), halo=np.int8(1), timeout=np.float32(3))
+    grid = gbd.grid(
+        (np.int32(6), np.int64(4)), blocks=np.array([2, 1]), halo=np.int8(1), timeout=np.float32(3)
+    )
     assert grid.timeout == 3.0 and len(grid.blocks) == 2
     f = FOLD.ones()
     plan = FOLD.plan(gbd.scalar(f, sign=np.sign(np.int64(-5))))
@@ -211,7 +264,10 @@ def test_a_plan_takes_no_field_of_other_dims_or_halo(blocks: tuple[int, int]) ->
     plan = grid.plan(listed(fields), names=["T"])
     for call in (plan, plan.start, plan.accumulate):
         for more, says in (
-            ({"dims": "JI", "halo": (1, 1)}, r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)"),
+            (
+                {"dims": "JI", "halo": (1, 1)},
+                r"T: dims \('J', 'I'\); the plan was made for \('I', 'J'\)",
+            ),
             (
                 {"dims": "IJ", "halo": ((2, 0), 1)},
                 r"T: halo \(\(2, 0\), \(1, 1\)\); the plan was made for \(\(1, 1\), \(1, 1\)\)",
@@ -221,7 +277,9 @@ def test_a_plan_takes_no_field_of_other_dims_or_halo(blocks: tuple[int, int]) ->
             wrong = [gb.Field(f.numpy(), **more) for f in fields]  # type: ignore[arg-type]
             with pytest.raises(ValueError, match=says):
                 call(listed([*fields[:-1], wrong[-1]]))
-    plan(listed([gb.Field(f.numpy(), dims="IJ") for f in fields]))  # what they do not say is the plan's
+    plan(
+        listed([gb.Field(f.numpy(), dims="IJ") for f in fields])
+    )  # what they do not say is the plan's
     plan(listed([f.numpy() for f in fields]))
     plan(listed(fields))
 
@@ -260,7 +318,9 @@ def test_the_same_field_twice_is_harmless() -> None:
     once = u.copy()
     FOLD.exchange(once)
     FOLD.exchange(u, u, gbd.vector(v, FOLD.ones()))
-    assert np.array_equal(u.numpy(), once.numpy()) and once.numpy()[0, 1] == once.numpy()[6, 1] == 20
+    assert (
+        np.array_equal(u.numpy(), once.numpy()) and once.numpy()[0, 1] == once.numpy()[6, 1] == 20
+    )
     GRID.exchange(FIELD, gbd.vector(FIELD, GRID.zeros()))  # nothing turns there
     a = np.zeros((10, 8, 2))
     interleaved = [gb.Field(a[..., i], dims="IJ", halo=(2, 2)) for i in range(2)]
@@ -286,13 +346,19 @@ def test_a_plan_that_is_kept_looks_again_whether_memory_is_shared() -> None:
 
 
 def test_fields_that_interleave_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the same distances others may share elements: what had another layout, or was one Field twice, says nothing."""
+    """Of the same distances others may share elements: what had another layout, or was one Field
+    twice, says nothing.
+    """
     a = np.zeros((10, 16))
     left, right, wide = a[:, :8], a[:, 8:], np.zeros((11, 16))
     made = [gb.Field(each, dims="IJ", halo=(2, 2)) for each in (left, right)]
     plan = gbd.grid((6, 4), periodic="I", halo=2).plan(*made)
     looked: list[Any] = []
-    monkeypatch.setattr(plan_module, "check_shared", lambda binding, flat: looked.append(aliasing.check_shared(binding, flat)))
+    monkeypatch.setattr(
+        plan_module,
+        "check_shared",
+        lambda binding, flat: looked.append(aliasing.check_shared(binding, flat)),
+    )
     for _ in range(3):
         plan(*made)
     assert len(looked) == 1
@@ -357,5 +423,8 @@ def test_ten_thousand_plans() -> None:
 
 
 def test_importing_gridbuf_does_not_import_it() -> None:
-    python("import sys, gridbuf; assert not [m for m in sys.modules if m.startswith('gridbuf.distributed') or 'mpi4py' in m]")
+    python(
+        "import sys, gridbuf; assert not [m for m in sys.modules if"
+        " m.startswith('gridbuf.distributed') or 'mpi4py' in m]"
+    )
     python("import sys, gridbuf.distributed; assert 'mpi4py' not in sys.modules")

@@ -1,4 +1,6 @@
-"""examples/advection_cubed_sphere.py: the physics that it shows, and the same bits on six ranks, on one, and in other blocks."""
+"""examples/advection_cubed_sphere.py: the physics that it shows, and the same bits on six ranks, on
+one, and in other blocks.
+"""
 
 import importlib.util
 import sys
@@ -17,7 +19,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "advection_cubed_sphere.py"
 def advection() -> Any:
     spec = importlib.util.spec_from_file_location("advection_cubed_sphere", EXAMPLE)
     assert spec is not None and spec.loader is not None
-    module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(spec)  # gt4py reads its source
+    module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(
+        spec
+    )  # gt4py reads its source
     spec.loader.exec_module(module)
     return module
 
@@ -29,7 +33,10 @@ def test_mass_stays_and_errors_fall_with_the_cells(advection: Any) -> None:
             assert before > 0.09 and abs(after - before) <= 1e-14 * before
     for a, b in zip(coarse["l2"], fine["l2"], strict=True):
         assert 0.01 < b < 0.55 * a < 0.4  # better than first order
-    for found in (coarse, fine):  # over the pole as along the equator: no edge of the cube is another
+    for found in (
+        coarse,
+        fine,
+    ):  # over the pole as along the equator: no edge of the cube is another
         assert found["l2"][0] == pytest.approx(found["l2"][2], rel=1e-6)
 
 

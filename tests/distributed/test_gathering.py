@@ -1,4 +1,6 @@
-"""Gather, scatter and the numbers of whole fields against a dictionary of all points: every point counts once, with its owner's value."""
+"""Gather, scatter and the numbers of whole fields against a dictionary of all points: every point
+counts once, with its owner's value.
+"""
 
 import math
 from collections.abc import Callable
@@ -15,23 +17,38 @@ import gridbuf.distributed as gbd
 
 NOTHING: Callable[..., bool] = lambda tile, x: False  # noqa: E731
 CASES: list[tuple[str, Any, Any, Any]] = [
-    ("plain", gbd.grid((7, 5), blocks=(3, 2), halo=((2, 1), 3)), cartesian((7, 5), (False, False)), NOTHING),
+    (
+        "plain",
+        gbd.grid((7, 5), blocks=(3, 2), halo=((2, 1), 3)),
+        cartesian((7, 5), (False, False)),
+        NOTHING,
+    ),
     ("one", gbd.grid((7, 5), halo=2), cartesian((7, 5), (False, False)), NOTHING),
-    ("ring", gbd.grid((6, 5), cuts=((1, 5), (0, 5)), periodic="IJ", halo=1), cartesian((6, 5), (True, True)), NOTHING),
+    (
+        "ring",
+        gbd.grid((6, 5), cuts=((1, 5), (0, 5)), periodic="IJ", halo=1),
+        cartesian((6, 5), (True, True)),
+        NOTHING,
+    ),
     ("F", gbd.tripolar((6, 4), pivot="F", blocks=(3, 2), halo=1), *tripolar((6, 4), "F")),
     ("T", gbd.tripolar((6, 4), pivot="T", cuts=((2, 3, 1), (4,)), halo=2), *tripolar((6, 4), "T")),
     ("cube", gbd.cubed_sphere(3, blocks=(2, 1), halo=1), on_cube(3)[0], NOTHING),
 ]
 
 
-def wanted(grid: gbd.Grid, where: Any, over: Any, components: list[Any], positions: Any, sign: int) -> list[list[np.ndarray]]:
+def wanted(
+    grid: gbd.Grid, where: Any, over: Any, components: list[Any], positions: Any, sign: int
+) -> list[list[np.ndarray]]:
     """Of each component the whole of each tile, the owner's value at every place."""
     globe = Globe(grid, where, positions, over)
     place = {block.number: i for i, block in enumerate(grid.blocks)}
     whole = []
     for c, (fields, its) in enumerate(zip(components, positions, strict=True)):
         rest = transposed(fields[0], grid.dims).shape[2:]
-        tiles = [np.zeros((*(n + 1 - p for n, p in zip(tile, its, strict=True)), *rest), fields[0].dtype) for tile in grid.tiles]
+        tiles = [
+            np.zeros((*(n + 1 - p for n, p in zip(tile, its, strict=True)), *rest), fields[0].dtype)
+            for tile in grid.tiles
+        ]
         for block in grid.blocks:
             for index, x in own_points(block, its):
                 found = globe.source(block, c, index)
@@ -51,27 +68,38 @@ def tiles_of(gathered: Any) -> list[Any]:
     return gathered if isinstance(gathered, list) else [gathered]
 
 
-@pytest.mark.parametrize(("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_what_is_gathered_has_the_owners_values(grid: gbd.Grid, where: Any, over: Any) -> None:
     for positions, dtype in zip(product((1, 0), (1, 0)), ("f8", "i4", "c16", ">f4"), strict=True):
-        fields = made(grid, positions, dims="JKI", sizes={"K": 2}, dtype=dtype, backend="gt:cpu_ifirst")
+        fields = made(
+            grid, positions, dims="JKI", sizes={"K": 2}, dtype=dtype, backend="gt:cpu_ifirst"
+        )
         fill(fields, np.random.default_rng(1))
         before = [f.numpy().copy() for f in fields]
         (tiles,) = wanted(grid, where, over, [fields], [positions], 0)
         found = tiles_of(grid.gather(fields if len(grid.blocks) > 1 else fields[0], backend="F"))
         assert all(f.dims == ("J", "K", "I") and f.domain.shape == f.shape for f in found)
-        assert all(np.array_equal(f.transpose("I", "J", "K").numpy(), tile) for f, tile in zip(found, tiles, strict=True))
+        assert all(
+            np.array_equal(f.transpose("I", "J", "K").numpy(), tile)
+            for f, tile in zip(found, tiles, strict=True)
+        )
         assert all(np.array_equal(f.numpy(), old) for f, old in zip(fields, before, strict=True))
     for positions, rule in product(STAGGERED, ("vector", "pair")):
         components = [made(grid, each) for each in positions]
         for i, fields in enumerate(components):
             fill(fields, np.random.default_rng(i))
         if len(grid.tiles) > 1 and positions[0] != positions[1] and rule == "vector":
-            continue  # at a vertex of the cube where the vector turns to depends on the way there; below it is a pair
+            # at a vertex of the cube where the vector turns to depends on the way there; below it
+            # is a pair
+            continue
         globe = Globe(grid, where, positions, over)
         whole = wanted(grid, where, over, components, positions, 1 if rule == "vector" else 0)
         given = components if len(grid.blocks) > 1 else [fields[0] for fields in components]
-        for fields, tiles, its in zip(grid.gather(getattr(gbd, rule)(*given)), whole, positions, strict=True):
+        for fields, tiles, its in zip(
+            grid.gather(getattr(gbd, rule)(*given)), whole, positions, strict=True
+        ):
             for t, (f, tile) in enumerate(zip(tiles_of(fields), tiles, strict=True)):
                 clear = np.ones(tile.shape, bool)
                 for index in np.ndindex(tile.shape):
@@ -80,24 +108,40 @@ def test_what_is_gathered_has_the_owners_values(grid: gbd.Grid, where: Any, over
                 assert np.array_equal(f.numpy()[clear], tile[clear])
 
 
-@pytest.mark.parametrize(("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_what_is_scattered_lies_where_it_lay(grid: gbd.Grid, where: Any, over: Any) -> None:
     for positions in product((1, 0), (1, 0)):
         fields = made(grid, positions, dims="KIJ", sizes={"K": 2}, dtype="i4", halo=1)
         for f in fields:
             f[...] = -1
-        shapes = [(2, *(n + 1 - p for n, p in zip(tile, positions, strict=True))) for tile in grid.tiles]
-        whole = [np.arange(t * 1000, t * 1000 + math.prod(shape), dtype="i4").reshape(shape) for t, shape in enumerate(shapes)]
+        shapes = [
+            (2, *(n + 1 - p for n, p in zip(tile, positions, strict=True))) for tile in grid.tiles
+        ]
+        whole = [
+            np.arange(t * 1000, t * 1000 + math.prod(shape), dtype="i4").reshape(shape)
+            for t, shape in enumerate(shapes)
+        ]
         for given in (whole, [gb.Field(np.asfortranarray(tile.T), dims="JIK") for tile in whole]):
-            grid.scatter(given if len(whole) > 1 else given[0], fields if len(fields) > 1 else fields[0])
+            grid.scatter(
+                given if len(whole) > 1 else given[0], fields if len(fields) > 1 else fields[0]
+            )
             for block, f in zip(grid.blocks, fields, strict=True):
-                part = tuple(slice(a, b + 1 - p) for a, b, p in zip(block.start, block.stop, positions, strict=True))
+                part = tuple(
+                    slice(a, b + 1 - p)
+                    for a, b, p in zip(block.start, block.stop, positions, strict=True)
+                )
                 assert np.array_equal(f.domain.numpy(), whole[block.tile][(slice(None), *part)])
-                assert f.numpy().sum() == f.domain.numpy().sum() - (f.size - f.domain.size)  # its halo is as it was
+                assert f.numpy().sum() == f.domain.numpy().sum() - (
+                    f.size - f.domain.size
+                )  # its halo is as it was
                 f[...] = -1
 
 
-@pytest.mark.parametrize(("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("grid", "where", "over"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_numbers_count_every_point_once(grid: gbd.Grid, where: Any, over: Any) -> None:
     for positions in product((1, 0), (1, 0)):
         fields, others = (made(grid, positions, dims="JI", halo=2) for _ in range(2))
@@ -110,9 +154,10 @@ def test_numbers_count_every_point_once(grid: gbd.Grid, where: Any, over: Any) -
 
         def values(given: list[Any], globe: Globe = globe, place: Any = place) -> dict[Any, float]:
             return {
-                (block.tile, *((c - p) // 2 for c, p in zip(x, globe.components[0], strict=True))): float(
-                    given[place[block.number]].domain.transpose("I", "J").numpy()[index]
-                )
+                (
+                    block.tile,
+                    *((c - p) // 2 for c, p in zip(x, globe.components[0], strict=True)),
+                ): float(given[place[block.number]].domain.transpose("I", "J").numpy()[index])
                 for block in grid.blocks
                 for index, x in own_points(block, globe.components[0])
                 if globe.owner[globe.named(block.tile, x, 0)[0]][1:4:2] == (block, index)
@@ -128,7 +173,10 @@ def test_numbers_count_every_point_once(grid: gbd.Grid, where: Any, over: Any) -
         assert grid.norm(one) == gb.exact.norm(list(a.values()))
         assert grid.min(one) == min(a.values()) and grid.max(one) == max(a.values())
         several = len(grid.tiles) > 1
-        for found, key in ((grid.argmin(one), min(a, key=a.__getitem__)), (grid.argmax(one), max(a, key=a.__getitem__))):
+        for found, key in (
+            (grid.argmin(one), min(a, key=a.__getitem__)),
+            (grid.argmax(one), max(a, key=a.__getitem__)),
+        ):
             assert found == ((key[0],) * several + (key[2], key[1]))  # in the field's dims, JI
 
 
@@ -137,13 +185,21 @@ def test_sums_of_other_numbers() -> None:
     big = grid.full(2**62, dtype="int64")
     assert grid.sum(big) == 24 * 2**62 and grid.norm(grid.full(2, dtype="u1")) == math.sqrt(96)
     assert grid.sum(grid.ones(dtype=bool)) == 24 and grid.mean(grid.ones(dtype=bool)) == 1.0
-    assert grid.sum(grid.full(0.1 + 0.2j, dtype="c16")) == complex(math.fsum([0.1] * 24), math.fsum([0.2] * 24))
+    assert grid.sum(grid.full(0.1 + 0.2j, dtype="c16")) == complex(
+        math.fsum([0.1] * 24), math.fsum([0.2] * 24)
+    )
     assert grid.norm(grid.full(3 + 4j, dtype="c8")) == 5 * math.sqrt(24)
     assert grid.dot(grid.full(0.5, "JI"), grid.full(3, "IJ", dtype="i4")) == 36.0
-    assert type(grid.sum(grid.ones(dtype="f4"))) is float and grid.sum(grid.full(0.1, dtype="f2")) == 24 * float(np.float16(0.1))
+    assert type(grid.sum(grid.ones(dtype="f4"))) is float and grid.sum(
+        grid.full(0.1, dtype="f2")
+    ) == 24 * float(np.float16(0.1))
     assert grid.sum(grid.full(math.inf)) == math.inf and math.isnan(grid.sum(grid.full(math.nan)))
     nothing = gbd.grid((0, 4))
-    assert grid.sum(grid.zeros("I")) == 0 and nothing.sum(nothing.zeros()) == 0.0 and math.isnan(nothing.mean(nothing.zeros()))
+    assert (
+        grid.sum(grid.zeros("I")) == 0
+        and nothing.sum(nothing.zeros()) == 0.0
+        and math.isnan(nothing.mean(nothing.zeros()))
+    )
     with pytest.raises(ValueError, match="min: the field has no points"):
         nothing.min(nothing.zeros())
     assert nothing.all(nothing.zeros()) and not nothing.any(nothing.ones())
@@ -154,16 +210,30 @@ def test_the_smallest_and_the_largest() -> None:
     for f in (zeros := grid.zeros()):
         f[...] = 0.0
     zeros[3][2, 2] = -0.0
-    assert math.copysign(1, grid.min(zeros)) == -1 and grid.argmin(zeros) == (4, 3) and grid.argmax(zeros) == (0, 0)
+    assert (
+        math.copysign(1, grid.min(zeros)) == -1
+        and grid.argmin(zeros) == (4, 3)
+        and grid.argmax(zeros) == (0, 0)
+    )
     minus = grid.full(-0.0)
     assert math.copysign(1, grid.max(minus)) == -1
     minus[1][1, 1] = 0.0
     assert math.copysign(1, grid.max(minus)) == 1 and grid.argmax(minus) == (0, 2)
     minus[2][3, 1] = minus[2][2, 2] = math.nan
-    assert math.isnan(grid.min(minus)) and math.isnan(grid.max(minus)) and grid.argmin(minus) == grid.argmax(minus) == (4, 1)
+    assert (
+        math.isnan(grid.min(minus))
+        and math.isnan(grid.max(minus))
+        and grid.argmin(minus) == grid.argmax(minus) == (4, 1)
+    )
     for dtype in ("i1", "u1", "i8", "u8", "f2", "f4", ">i4", ">f8", bool):
         info = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
-        low, high = (int(info.min), int(info.max)) if info else (False, True) if dtype is bool else (-math.inf, math.inf)
+        low, high = (
+            (int(info.min), int(info.max))
+            if info
+            else (False, True)
+            if dtype is bool
+            else (-math.inf, math.inf)
+        )
         f = grid.full(high, dtype=dtype)
         f[1][1, 1] = low
         found = grid.min(f), grid.max(f)
@@ -194,10 +264,18 @@ def test_fields_without_a_dim_count_once() -> None:
 def test_land() -> None:
     grid = gbd.grid((4, 4), blocks=(2, 2), owners=[0, None, 0, 0], halo=1)
     T = grid.full(2.0, faces="I")
-    assert np.isnan(grid.gather(T, fill_value=math.nan).numpy()).sum() == 4  # a face beside a block is the block's
-    assert (grid.gather(T).numpy() == 0).sum() == 4 and grid.sum(T) == 2.0 * 16 and grid.max(T) == 2.0
+    assert (
+        np.isnan(grid.gather(T, fill_value=math.nan).numpy()).sum() == 4
+    )  # a face beside a block is the block's
+    assert (
+        (grid.gather(T).numpy() == 0).sum() == 4 and grid.sum(T) == 2.0 * 16 and grid.max(T) == 2.0
+    )
     nobody = gbd.grid((4, 4), blocks=(1, 1), owners=[None])
-    for call in (lambda: nobody.gather([]), lambda: nobody.sum([]), lambda: nobody.scatter(np.zeros((4, 4)), [])):
+    for call in (
+        lambda: nobody.gather([]),
+        lambda: nobody.sum([]),
+        lambda: nobody.scatter(np.zeros((4, 4)), []),
+    ):
         with pytest.raises(ValueError, match="nobody has a block"):
             call()
 
@@ -205,12 +283,17 @@ def test_land() -> None:
 def test_bytes_survive() -> None:
     grid = gbd.grid((4,), "I", blocks=(2,))
     T = grid.zeros()
-    bits = np.array([0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8")
+    bits = np.array(
+        [0x7FF8DEADBEEF0001, 0x8000000000000000, 0x0000000000000001, 0xFFF0000000000000], "u8"
+    )
     grid.scatter(bits.view("f8"), T)
     assert grid.gather(T).numpy().view("u8").tolist() == bits.tolist()
     frozen = np.arange(2.0)
     frozen.flags.writeable = False
-    assert grid.gather([gb.Field(frozen, "I"), T[1]]).numpy()[:2].tolist() == [0.0, 1.0]  # a source is not written
+    assert grid.gather([gb.Field(frozen, "I"), T[1]]).numpy()[:2].tolist() == [
+        0.0,
+        1.0,
+    ]  # a source is not written
     records = grid.zeros(dtype=[("a", "i4"), ("b", "f8")])
     assert grid.gather(records).dtype == records[0].dtype
 
@@ -236,20 +319,28 @@ def test_what_is_wrong_is_said() -> None:
         (TypeError, "root: expected an integer", lambda: grid.gather(T, root="0")),
         (ValueError, "root: there is no rank 1; ranks are 0 to 0", lambda: grid.gather(T, 1)),
         (ValueError, "field: got 1 fields, this rank has 2 blocks", lambda: grid.gather([T[0]])),
-        (ValueError, r"field: its domain has 2 points along I", lambda: grid.gather([gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
+        (ValueError, r"field: its domain has 2 points along I",
+        lambda: grid.gather([gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
         (TypeError, "halo: what is gathered has the field's", lambda: grid.gather(T, halo=1)),
         (TypeError, "field: expected a list of 2 Fields", lambda: grid.scatter(good, T[0])),
-        (ValueError, r"array: its shape is \(6, 2, 4\), that of the whole field \(6, 4, 2\)", lambda: grid.scatter(good.reshape(6, 2, 4), T)),
-        (ValueError, "array: its dtype is float32, that of the field float64", lambda: grid.scatter(good.astype("f4"), T)),
-        (ValueError, "array: its dims are", lambda: grid.scatter(gb.Field.zeros((6, 4), dims="IJ"), T)),
-        (TypeError, "array: expected an array on the root, got NoneType", lambda: grid.scatter(None, T)),
+        (ValueError, r"array: its shape is \(6, 2, 4\), that of the whole field \(6, 4, 2\)",
+        lambda: grid.scatter(good.reshape(6, 2, 4), T)),
+        (ValueError, "array: its dtype is float32, that of the field float64",
+        lambda: grid.scatter(good.astype("f4"), T)),
+        (ValueError, "array: its dims are",
+        lambda: grid.scatter(gb.Field.zeros((6, 4), dims="IJ"), T)),
+        (TypeError, "array: expected an array on the root, got NoneType",
+        lambda: grid.scatter(None, T)),
         (ValueError, "array: 1 for 6 tiles", lambda: cube.scatter(np.zeros((3, 3)), cube.zeros())),
         (TypeError, "fields: none were given", lambda: grid.sum()),
-        (TypeError, "elements of dtype longdouble|elements of dtype float128", lambda: grid.sum(grid.zeros(dtype="longdouble"))),
-        (ValueError, r"fields\[1\]: its positions are \['face', 'centre'\]", lambda: grid.dot(grid.zeros(), grid.zeros(faces="I"))),
+        (TypeError, "elements of dtype longdouble|elements of dtype float128",
+        lambda: grid.sum(grid.zeros(dtype="longdouble"))),
+        (ValueError, r"fields\[1\]: its positions are \['face', 'centre'\]",
+        lambda: grid.dot(grid.zeros(), grid.zeros(faces="I"))),
         (ValueError, r"fields\[1\]: its dims are", lambda: grid.dot(T, grid.zeros())),
         (ValueError, "turns them into others", lambda: cube.gather(cube.zeros("I"))),
-        (ValueError, "has no sign", lambda: cube.gather(gbd.vector(cube.zeros(dtype="i4"), cube.zeros(dtype="i4")))),
+        (ValueError, "has no sign",
+        lambda: cube.gather(gbd.vector(cube.zeros(dtype="i4"), cube.zeros(dtype="i4")))),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             call()

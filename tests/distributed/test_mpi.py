@@ -1,4 +1,6 @@
-"""The mpi engine under mpirun: the local engine's values on any number of ranks, and what happens when ranks disagree or do not come."""
+"""The mpi engine under mpirun: the local engine's values on any number of ranks, and what happens
+when ranks disagree or do not come.
+"""
 
 import importlib.util
 import subprocess
@@ -14,29 +16,52 @@ WAYS = {  # and notes of errors are passed on, as among many ranks, or go to all
     "sent": {"GRIDBUF_SHARED_MESSAGES": "0", "FEW": "1"},
     "shared": {"GRIDBUF_SHARED_MESSAGES": "1", "SHARED_FROM": "1"},
 }
-# What some ranks run: all of it in one start of Python and MPI for each number of ranks and each way.
+# What some ranks run: all of it in one start of Python and MPI for each number of ranks and each
+# way.
 PROGRAMS = {
-    "storm.py 1 40": (1, 2, 3, 4), "same.py": (1, 2, 3, 4), "revoked.py": (1, 2, 3, 4), "lifetimes.py": (1, 2),
+    "storm.py 1 40": (1, 2, 3, 4), "same.py": (1, 2, 3, 4), "revoked.py": (1, 2, 3, 4),
+    "lifetimes.py": (1, 2),
 }  # fmt: skip
 
 
-def run(script: str, count: int, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    return under_mpi.run(count, "-W", "error::RuntimeWarning", "-m", "mpi4py", RANKS / script, *arguments, seconds=600, **more)
+def run(
+    script: str, count: int, *arguments: str, **more: str
+) -> "subprocess.CompletedProcess[str]":
+    return under_mpi.run(
+        count,
+        "-W",
+        "error::RuntimeWarning",
+        "-m",
+        "mpi4py",
+        RANKS / script,
+        *arguments,
+        seconds=600,
+        **more,
+    )
 
 
 @cache
 def of_some(count: int, way: str) -> "subprocess.CompletedProcess[str]":
-    return run("several.py", count, *[words for words, counts in PROGRAMS.items() if count in counts], **WAYS[way])
+    return run(
+        "several.py",
+        count,
+        *[words for words, counts in PROGRAMS.items() if count in counts],
+        **WAYS[way],
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_errors_in_debug_mode(count: int) -> None:
     done = run("several.py", count, "revoked.py", "storm.py 2 20", GRIDBUF_DEBUG="1")
-    assert (done.returncode, done.stdout) == (0, f"revoked {count}\nstorm {count}\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, f"revoked {count}\nstorm {count}\n"), (
+        done.stdout + done.stderr
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(("words", "count"), [(words, count) for words, counts in PROGRAMS.items() for count in counts])
+@pytest.mark.parametrize(
+    ("words", "count"), [(words, count) for words, counts in PROGRAMS.items() for count in counts]
+)
 def test_programs_of_some_ranks(words: str, count: int, way: str) -> None:
     done = of_some(count, way)
     assert f"{words.partition('.')[0]} {count}" in done.stdout.splitlines(), done.stderr
@@ -50,7 +75,9 @@ def test_they_end(count: int, way: str) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_whole_fields_are_those_of_the_local_engine_and_move_between_cuts_and_files(count: int, tmp_path: Path) -> None:
+def test_whole_fields_are_those_of_the_local_engine_and_move_between_cuts_and_files(
+    count: int, tmp_path: Path
+) -> None:
     programs = {"whole": "", **({"files": f" {tmp_path}"} if count != 3 else {})}
     done = run("several.py", count, *[f"{name}.py{words}" for name, words in programs.items()])
     assert done.returncode == 0, done.stderr
@@ -60,7 +87,11 @@ def test_whole_fields_are_those_of_the_local_engine_and_move_between_cuts_and_fi
 @pytest.mark.parametrize("finalized", [False, True], ids=["plans alive at exit", "after Finalize"])
 @pytest.mark.parametrize("way", ["sent", "shared"])
 def test_scarce_things_and_plans_that_are_alive_at_the_end(finalized: bool, way: str) -> None:
-    programs = [*["sharing.py"] * (way == "shared"), "scarce.py", "ends.py" + " finalize" * finalized]
+    programs = [
+        *["sharing.py"] * (way == "shared"),
+        "scarce.py",
+        "ends.py" + " finalize" * finalized,
+    ]
     done = run("several.py", 2, *programs, **WAYS[way])
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("end\n")
@@ -73,7 +104,11 @@ def test_threads_with_a_grid_each(count: int) -> None:
     assert (done.returncode, done.stdout) == (0, f"threads {count}\n"), done.stdout + done.stderr
 
 
-ENDS = [("exits", call, count) for call in ("exchange", "first use", "sum", "gather", "grid") for count in (2, 3)] + [
+ENDS = [
+    ("exits", call, count)
+    for call in ("exchange", "first use", "sum", "gather", "grid")
+    for count in (2, 3)
+] + [
     *[("raises", call, 2) for call in ("exchange", "handle", "adjoint", "sum")],
     *[("whole", call, 3) for call in ("exchange", "sum", "gather", "grid")],
 ]
@@ -83,7 +118,11 @@ ENDS = [("exits", call, count) for call in ("exchange", "first use", "sum", "gat
 def test_a_rank_that_ends_is_told(how: str, call: str, count: int) -> None:
     """Not by `-m mpi4py`, which ends all ranks where one raises."""
     done = under_mpi.run(count, RANKS / "ended.py", how, call, seconds=300)
-    told = [f"rank {r} is through" for r in range(count)] if how == "whole" else [f"rank {r} knows" for r in range(count - 1)]
+    told = (
+        [f"rank {r} is through" for r in range(count)]
+        if how == "whole"
+        else [f"rank {r} knows" for r in range(count - 1)]
+    )
     assert sorted(done.stdout.splitlines()) == told, done.stdout + done.stderr
     assert how == "raises" or done.returncode == 0, done.stderr
 

@@ -13,9 +13,22 @@ import gridbuf.distributed as gbd
 def test_blocks() -> None:
     grid = gbd.grid((7, 5), cuts=([3, 4], [5]), owners=[0, None], halo=1)
     (block,) = grid.blocks
-    assert (block.index, block.tile, block.start, block.stop, block.rank, block.number) == ((0, 0), 0, (0, 0), (3, 5), 0, 0)
+    assert (block.index, block.tile, block.start, block.stop, block.rank, block.number) == (
+        (0, 0),
+        0,
+        (0, 0),
+        (3, 5),
+        0,
+        0,
+    )
     assert [each.rank for each in grid.all_blocks()] == [0, None]
-    assert (grid.shape, grid.tiles, grid.dims, grid.periodic, grid.halo) == ((7, 5), ((7, 5),), ("I", "J"), (), ((1, 1), (1, 1)))
+    assert (grid.shape, grid.tiles, grid.dims, grid.periodic, grid.halo) == (
+        (7, 5),
+        ((7, 5),),
+        ("I", "J"),
+        (),
+        ((1, 1), (1, 1)),
+    )
     assert (grid.comm, grid.rank, grid.size, grid.engine) == (None, 0, 1, "local")
     assert isinstance(grid.zeros(), gb.Field)  # one block, one Field
     assert gbd.grid((2, 2), blocks=(1, 1), owners=[None]).zeros() == []
@@ -26,12 +39,16 @@ def test_blocks() -> None:
     ]
 
 
-@pytest.mark.parametrize(("owners", "blocks"), [([0], (1, 1)), ([0, 0, None], (3, 1)), ([None], (1, 1))])
+@pytest.mark.parametrize(
+    ("owners", "blocks"), [([0], (1, 1)), ([0, 0, None], (3, 1)), ([None], (1, 1))]
+)
 def test_a_loop_over_what_a_rank_has(owners: list[int | None], blocks: tuple[int, int]) -> None:
     grid = gbd.grid((6, 4), blocks=blocks, owners=owners, halo=1)
     T, q = grid.zeros(), grid.zeros("IJK", sizes={"K": 3})
     found = grid.each(T, q)
-    assert [block for block, _, _ in found] == list(grid.blocks) == [block for (block,) in grid.each()]
+    assert (
+        [block for block, _, _ in found] == list(grid.blocks) == [block for (block,) in grid.each()]
+    )
     assert [f for _, f, _ in found] == (T if isinstance(T, list) else [T])
     for _, f, g in found:
         f[...], g[...] = 1.0, 2.0
@@ -60,9 +77,14 @@ def test_the_automatic_cut() -> None:
     assert best_cut((100, 100), 2, ((0, 0), (5, 5)), (False, False)) == (2, 1)
     assert best_cut((3, 2), 6, one, (False, False)) == (3, 2)
     assert best_cut((100, 100, 100), 8, one + one[:1], (False,) * 3) == (2, 2, 2)
-    assert best_cut((1024, 1024), 9973, one, (False, False)) in ((9973, 1), (1, 9973))  # a prime: some blocks have no points
+    assert best_cut((1024, 1024), 9973, one, (False, False)) in (
+        (9973, 1),
+        (1, 9973),
+    )  # a prime: some blocks have no points
     cuts = [(k, 12 // k) for k in (1, 2, 3, 4, 6, 12)]
-    assert best_cut((90, 60), 12, one, (True, False)) == min(cuts, key=lambda cut: exchanged((90, 60), cut, one, (True, False)))
+    assert best_cut((90, 60), 12, one, (True, False)) == min(
+        cuts, key=lambda cut: exchanged((90, 60), cut, one, (True, False))
+    )
 
 
 def test_fields() -> None:
@@ -72,7 +94,9 @@ def test_fields() -> None:
     assert grid.zeros("IK", sizes={"K": 5}, halo=(0, (1, 1))).shape == (6, 7)
     assert grid.zeros("KJ", sizes={"K": 5}, halo=1).shape == (5, 6)
     assert grid.zeros("K", sizes={"K": 5}).halo == ((0, 0),)
-    assert grid.ones(faces="IJ").domain.shape == (7, 5) and float(grid.full(3, dtype="i2")[0, 0]) == 3
+    assert (
+        grid.ones(faces="IJ").domain.shape == (7, 5) and float(grid.full(3, dtype="i2")[0, 0]) == 3
+    )
     field = grid.zeros("IJK", sizes={"K": 2}, backend="gt:cpu_ifirst", padding=True)
     assert field.plan.layout[0] == 2 and grid.zeros(dims=["I", "J"]).dims == ("I", "J")
 
@@ -101,7 +125,9 @@ def test_core_and_rims_are_the_domain(halo: Any) -> None:
         assert np.shares_memory(core.numpy(), f.numpy()) or core.size == 0
     widths = grid.halo
     core = grid.core(fields)[0]
-    assert core.shape[:2] == tuple(max(0, n - sum(pair)) for n, pair in zip((7, 5), widths[::-1], strict=True))
+    assert core.shape[:2] == tuple(
+        max(0, n - sum(pair)) for n, pair in zip((7, 5), widths[::-1], strict=True)
+    )
 
 
 def filled(grid: gbd.Grid, **keywords: Any) -> Any:
@@ -112,7 +138,9 @@ def filled(grid: gbd.Grid, **keywords: Any) -> Any:
         index = np.meshgrid(*(np.arange(n) for n in f.domain.shape), indexing="ij")
         starts = [block.start[grid.dims.index(d)] if d in grid.dims else 0 for d in f.dims]
         place = {d: i + s for d, i, s in zip(f.dims, index, starts, strict=True)}
-        f.domain[...] = (place["I"] * 7 % 5 + place["J"] * 3 + block.tile + place.get("K", 0)).astype(f.dtype)
+        f.domain[...] = (
+            place["I"] * 7 % 5 + place["J"] * 3 + block.tile + place.get("K", 0)
+        ).astype(f.dtype)
     return fields
 
 
@@ -136,7 +164,10 @@ def test_checksums_depend_on_values_and_places_alone(dtype: str) -> None:
 
 
 def test_checksums_of_points_that_exist_twice() -> None:
-    for make in (lambda **k: gbd.tripolar((4, 4), pivot="T", **k), lambda **k: gbd.cubed_sphere(4, **k)):
+    for make in (
+        lambda **k: gbd.tripolar((4, 4), pivot="T", **k),
+        lambda **k: gbd.cubed_sphere(4, **k),
+    ):
         one, many = make(blocks=(1, 1), halo=1), make(blocks=(2, 2), halo=2)
         a, b = (filled(grid, faces="IJ") for grid in (one, many))
         assert one.checksum(a) == many.checksum(b)
@@ -150,15 +181,25 @@ def test_every_point_is_owned_once() -> None:
     from gridbuf.distributed.geometry.linking import Geometry
 
     for grid, counts in (
-        (gbd.grid((6, 4), blocks=(3, 2), periodic="I"), {(1, 1): 24, (0, 1): 24, (1, 0): 30, (0, 0): 30}),
-        (gbd.cubed_sphere(4, blocks=(2, 1)), {(1, 1): 96, (0, 0): 98, (0, 1): 108}),  # of 12 edges 3 turn no axis and cut I
+        (
+            gbd.grid((6, 4), blocks=(3, 2), periodic="I"),
+            {(1, 1): 24, (0, 1): 24, (1, 0): 30, (0, 0): 30},
+        ),
+        (
+            gbd.cubed_sphere(4, blocks=(2, 1)),
+            {(1, 1): 96, (0, 0): 98, (0, 1): 108},
+        ),  # of 12 edges 3 turn no axis and cut I
         (gbd.tripolar((6, 4), pivot="F", blocks=(3, 2)), {(1, 1): 24, (1, 0): 27, (0, 0): 28}),
         (gbd.tripolar((6, 4), pivot="T", blocks=(3, 2)), {(1, 1): 22, (0, 1): 21, (1, 0): 24}),
     ):
         for positions, count in counts.items():
             geometry = Geometry((0, 1), positions, ((0, 0), (0, 0)))
             end = End(grid._decomposition, *geometry[:2])
-            parts = [part for block in grid.blocks for part in Copies(grid._planner.builder.whole, end).owned(block)]
+            parts = [
+                part
+                for block in grid.blocks
+                for part in Copies(grid._planner.builder.whole, end).owned(block)
+            ]
             assert sum(np.prod([stop - start for start, stop in part]) for part in parts) == count
 
 
@@ -186,8 +227,14 @@ def test_pictures() -> None:
 
 def test_given_links_are_those_of_a_periodic_grid() -> None:
     full = slice(None)
-    links = [(0, (full, slice(-2, 0)), 1, (full, slice(2, 4))), (0, (full, slice(3, 4)), 1, (full, slice(0, 1)))]
-    links += [(1, (full, slice(-2, 0)), 0, (full, slice(1, 3))), (1, (full, slice(4, 5)), 0, (full, slice(0, 1)))]
+    links = [
+        (0, (full, slice(-2, 0)), 1, (full, slice(2, 4))),
+        (0, (full, slice(3, 4)), 1, (full, slice(0, 1))),
+    ]
+    links += [
+        (1, (full, slice(-2, 0)), 0, (full, slice(1, 3))),
+        (1, (full, slice(4, 5)), 0, (full, slice(0, 1))),
+    ]
     ours = gbd.links([(2, 3), (2, 4)], links, halo=(0, (2, 1)))
     theirs = gbd.grid((2, 7), cuts=([2], [3, 4]), periodic="J", halo=(0, (2, 1)))
     a, b = ours.zeros("JIK", sizes={"K": 2}), theirs.zeros("JIK", sizes={"K": 2})
@@ -199,7 +246,11 @@ def test_given_links_are_those_of_a_periodic_grid() -> None:
 
 def test_given_links_turn() -> None:
     """The destination's I runs along the source's J, its J backwards along the source's I."""
-    grid = gbd.links([(3, 2), (2, 3)], [(0, (slice(0, 3), slice(2, 4)), 1, (slice(0, 2), slice(0, 3)), ("J", "-I"))], halo=2)
+    grid = gbd.links(
+        [(3, 2), (2, 3)],
+        [(0, (slice(0, 3), slice(2, 4)), 1, (slice(0, 2), slice(0, 3)), ("J", "-I"))],
+        halo=2,
+    )
     u, v = grid.zeros(), grid.zeros()
     u[1].domain[...], v[1].domain[...] = [[1, 2, 3], [4, 5, 6]], [[10, 20, 30], [40, 50, 60]]
     grid.exchange(u[:])
@@ -214,11 +265,16 @@ def test_given_links_turn() -> None:
 
 @pytest.mark.parametrize("axes", [("I", "J"), ("-I", "J"), ("-J", "I")], ids=str)
 def test_a_link_beyond_a_corner_is_left_out_there(axes: tuple[str, str]) -> None:
-    """Of a link that fills a side and what lies beyond its ends a plan without corners fills the side."""
+    """Of a link that fills a side and what lies beyond its ends a plan without corners fills the
+    side.
+    """
     source = (slice(0, 4), slice(1, 2))[:: 1 if "I" in axes[0] else -1]
     grid = gbd.links(
         [(2, 2), (4, 4)],
-        [(0, (slice(-1, 3), slice(2, 3)), 1, source, axes), (1, (slice(-1, 0),) * 2, 0, (slice(0, 1),) * 2)],
+        [
+            (0, (slice(-1, 3), slice(2, 3)), 1, source, axes),
+            (1, (slice(-1, 0),) * 2, 0, (slice(0, 1),) * 2),
+        ],
         halo=1,
     )
     some, whole = grid.zeros(), grid.zeros()
@@ -227,7 +283,10 @@ def test_a_link_beyond_a_corner_is_left_out_there(axes: tuple[str, str]) -> None
     before = [f.numpy().copy() for f in some]
     grid.plan(some, corners=False)(some)
     grid.exchange(whole)
-    assert np.array_equal(some[0].numpy()[1:3], whole[0].numpy()[1:3]) and (before[0] != some[0].numpy()).sum() == 2
+    assert (
+        np.array_equal(some[0].numpy()[1:3], whole[0].numpy()[1:3])
+        and (before[0] != some[0].numpy()).sum() == 2
+    )
     assert np.array_equal(some[1].numpy(), before[1]) and (before[0] != whole[0].numpy()).sum() == 4
 
 
@@ -251,7 +310,9 @@ def test_a_scalar_changes_sign_at_folds_alone() -> None:
         f[0].numpy()[...] = 0
         grid.exchange(gbd.scalar(f, sign=-1))
         assert (f[0].numpy()[3, 1:3] == sign).all()
-    grid = gbd.cubed_sphere(2, halo=1)  # past a vertex, the owner is half a turn away: two seams that turn, and no fold
+    grid = gbd.cubed_sphere(
+        2, halo=1
+    )  # past a vertex, the owner is half a turn away: two seams that turn, and no fold
     plain, signed = grid.ones(faces="IJ"), grid.ones(faces="IJ")
     grid.exchange(plain, gbd.scalar(signed, sign=-1))
     assert all((f.numpy() == g.numpy()).all() for f, g in zip(plain, signed, strict=True))
@@ -259,7 +320,9 @@ def test_a_scalar_changes_sign_at_folds_alone() -> None:
 
 def test_a_vector_has_no_third_component() -> None:
     box = (slice(2, 3), slice(0, 1), slice(0, 1))
-    grid = gbd.links([(2, 2, 2), (2, 2, 2)], [(0, box, 1, (slice(0, 1),) * 3, ("K", "J", "I"))], "IJK", halo=1)
+    grid = gbd.links(
+        [(2, 2, 2), (2, 2, 2)], [(0, box, 1, (slice(0, 1),) * 3, ("K", "J", "I"))], "IJK", halo=1
+    )
     with pytest.raises(ValueError, match=r"links\[0\] turns I into K"):
         grid.exchange(gbd.vector(grid.zeros(), grid.zeros()))
     f = grid.ones()

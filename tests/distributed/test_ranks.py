@@ -1,4 +1,6 @@
-"""What ranks plan, each for itself, fits together: every message has one order of chunks at both ends. No MPI: ranks are played here."""
+"""What ranks plan, each for itself, fits together: every message has one order of chunks at both
+ends. No MPI: ranks are played here.
+"""
 
 from typing import Any
 
@@ -35,12 +37,22 @@ CASES: list[tuple[str, int, tuple[Any, ...], dict[str, Any]]] = [
     ("grid", 2, ((6, 5),), {"blocks": (2, 1), "periodic": "IJ", "halo": 1}),
     ("grid", 3, ((7, 5),), {"blocks": (3, 2), "periodic": "IJ", "halo": (9, 2)}),
     ("grid", 4, ((3, 2),), {"blocks": (2, 3), "periodic": "J", "halo": 2}),
-    ("grid", 3, ((7, 5),), {"blocks": (3, 2), "owners": [2, 0, None, 1, 0, 2], "periodic": "IJ", "halo": 2}),
+    (
+        "grid",
+        3,
+        ((7, 5),),
+        {"blocks": (3, 2), "owners": [2, 0, None, 1, 0, 2], "periodic": "IJ", "halo": 2},
+    ),
     ("grid", 5, ((3,), "K"), {"blocks": 3, "halo": 1}),  # ranks without a block
     ("cubed_sphere", 4, (3,), {"halo": 2}),
     ("cubed_sphere", 5, (4,), {"blocks": (2, 1), "halo": 1}),
     ("cubed_sphere", 24, (4,), {"cuts": ((2, 2), (1, 3)), "halo": 2}),
-    ("cubed_sphere", 18, (6,), {"cuts": ((0, 3, 3), (6,)), "halo": 2}),  # blocks of no cells, which have faces
+    (
+        "cubed_sphere",
+        18,
+        (6,),
+        {"cuts": ((0, 3, 3), (6,)), "halo": 2},
+    ),  # blocks of no cells, which have faces
     ("tripolar", 4, ((6, 4),), {"pivot": "T", "halo": 2}),
     ("tripolar", 3, ((6, 4),), {"pivot": "F", "blocks": (3, 2), "halo": (5, 1)}),
 ]
@@ -63,7 +75,10 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
     for i, fields in enumerate(whole):
         fill(fields, np.random.default_rng(i))
     # each rank's fields are its blocks' share of copies of the whole's
-    copies = [[_core.Field(f.numpy().copy(), dims=f.dims, halo=f.halo) for f in fields] for fields in whole]
+    copies = [
+        [_core.Field(f.numpy().copy(), dims=f.dims, halo=f.halo) for f in fields]
+        for fields in whole
+    ]
 
     def items(fields: list[Any]) -> list[Any]:
         return [*fields[:2], gbd.vector(*fields[2:])] if len(fields) > 2 else fields
@@ -77,7 +92,9 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
     messages: dict[tuple[int, int], np.ndarray] = {}
     for rank, plan in enumerate(plans):
         assert rank not in plan.sends and rank not in plan.receives
-        assert plan.messages == len(plan.sends) and plan.nbytes == sum(m.payload for m in plan.sends.values())
+        assert plan.messages == len(plan.sends) and plan.nbytes == sum(
+            m.payload for m in plan.sends.values()
+        )
         for peer, message in plan.sends.items():
             there = plans[peer].receives[rank]
             assert [(c.field, c.link, c.at, c.nbytes, c.shape) for c in message.chunks] == [
@@ -86,7 +103,17 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
             buffer = messages[rank, peer] = np.zeros(message.nbytes, "u1")
             slots = [*plan.slots(), buffer]
             entries = [
-                (len(slots) - 1, c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, c.mode)
+                (
+                    len(slots) - 1,
+                    c.at,
+                    c.strides,
+                    c.place.slot,
+                    c.place.at,
+                    c.place.strides,
+                    c.shape,
+                    c.dtype,
+                    c.mode,
+                )
                 for c in message.chunks
             ]
             _core.CopyProgram(slots, entries).run(*shares[rank])
@@ -96,19 +123,35 @@ def test_messages_fit(kind: str, size: int, args: Any, keywords: Any, ranks: Any
         for peer, message in plan.receives.items():
             slots = [*plan.slots(), messages[peer, rank]]
             entries = [
-                (c.place.slot, c.place.at, c.place.strides, len(slots) - 1, c.at, c.strides, c.shape, c.dtype, 0)
+                (
+                    c.place.slot,
+                    c.place.at,
+                    c.place.strides,
+                    len(slots) - 1,
+                    c.at,
+                    c.strides,
+                    c.shape,
+                    c.dtype,
+                    0,
+                )
                 for c in message.chunks
             ]
             _core.CopyProgram(slots, entries).run(*shares[rank])
     alone.exchange(*items(whole))
     for ours, theirs in zip(copies, whole, strict=True):
-        assert all(f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(ours, theirs, strict=True))
+        assert all(
+            f.numpy().tobytes() == g.numpy().tobytes() for f, g in zip(ours, theirs, strict=True)
+        )
 
 
-def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(ranks: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(
+    ranks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = set()
     block = Decomposition.block
-    monkeypatch.setattr(Decomposition, "block", lambda self, number: asked.add(number) or block(self, number))
+    monkeypatch.setattr(
+        Decomposition, "block", lambda self, number: asked.add(number) or block(self, number)
+    )
     import tracemalloc
 
     made_up = Played(5050, 10_000)
@@ -121,7 +164,11 @@ def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(ranks: Any, monkey
         assert tracemalloc.get_traced_memory()[0] - before < 200_000
     finally:
         tracemalloc.stop()
-    assert sorted(plan.sends) == sorted(plan.receives) == [4949, 4950, 4951, 5049, 5051, 5149, 5150, 5151]
+    assert (
+        sorted(plan.sends)
+        == sorted(plan.receives)
+        == [4949, 4950, 4951, 5049, 5051, 5149, 5150, 5151]
+    )
     assert len(asked) <= 9
 
 
@@ -146,40 +193,59 @@ def test_the_closed_form_finds_what_the_walk_finds(kind: str, cuts: Any, halos: 
     name, _, word = kind.partition(" ")
     shape = sum(cuts[0]), sum(cuts[1])
     more = {"grid": {"periodic": word}, "tripolar": {"pivot": word}}.get(name, {})
-    closed, walking = (getattr(gbd, name)(shape[0] if name == "cubed_sphere" else shape, cuts=cuts, **more) for _ in range(2))
+    closed, walking = (
+        getattr(gbd, name)(shape[0] if name == "cubed_sphere" else shape, cuts=cuts, **more)
+        for _ in range(2)
+    )
     whole = walking._planner.builder.whole
     whole.clear = [[(1, -1)] * 2 for _ in whole.clear]  # nowhere
     for positions in ((1, 1), (0, 1), (0, 0)):
         geometry = linking.Geometry((0, 1), positions, halos)
         wanted: dict[int, list[Any]] = {}
         for block in closed.blocks:
-            links, walked = (grid._planner.builder.filling(geometry, block) for grid in (closed, walking))
+            links, walked = (
+                grid._planner.builder.filling(geometry, block) for grid in (closed, walking)
+            )
             assert points(links) == points(walked)
             for link in links:
                 if link.src != link.dst:
                     wanted.setdefault(link.src, []).append(link)
         for block in closed.blocks:  # and the other end has the same, in one order
-            assert [*closed._planner.builder.giving(geometry, block, True)] == wanted.get(block.number, [])
+            assert [*closed._planner.builder.giving(geometry, block, True)] == wanted.get(
+                block.number, []
+            )
 
 
 def test_past_a_vertex_a_block_gives_to_blocks_that_are_narrower_than_the_halo() -> None:
     builder = gbd.cubed_sphere(4, blocks=(3, 3))._planner.builder
     geometry = linking.Geometry((0, 1), (0, 0), ((3, 3), (3, 3)))
-    taken = {link[:2] for block in builder.decomposition.blocks() for link in builder.filling(geometry, block)}
+    taken = {
+        link[:2]
+        for block in builder.decomposition.blocks()
+        for link in builder.filling(geometry, block)
+    }
     assert len(taken) > 1000
-    assert not [pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))]
+    assert not [
+        pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))
+    ]
 
 
 @pytest.mark.parametrize("positions", [(1, 1, 1), (0, 1, 0)])
 @pytest.mark.parametrize("owners", [[None, 0, None, 0, None, 0], [0, 0, None, 0, 0, 0]], ids=str)
-def test_who_asks_beside_land_is_known_at_once(owners: Any, positions: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_asks_beside_land_is_known_at_once(
+    owners: Any, positions: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Halos that go round an axis several times: following each seam took 14 s."""
-    builder = gbd.grid((4, 2, 1), "IJK", blocks=(2, 1, 3), owners=owners, periodic="IJK")._planner.builder
+    builder = gbd.grid(
+        (4, 2, 1), "IJK", blocks=(2, 1, 3), owners=owners, periodic="IJK"
+    )._planner.builder
     monkeypatch.setattr(builder, "_around", None)
     geometry = linking.Geometry((0, 1, 2), positions, ((0, 1), (2, 4), (4, 0)))
     blocks = [block for block in builder.decomposition.blocks() if block.rank is not None]
     taken = {link[:2] for block in blocks for link in builder.filling(geometry, block)}
-    assert taken and not [pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))]
+    assert taken and not [
+        pair for pair in taken if pair[0] not in builder.near(geometry, builder.block(pair[1]))
+    ]
 
 
 def points(links: list[linking.Link]) -> dict[Any, Any]:
@@ -188,7 +254,10 @@ def points(links: list[linking.Link]) -> dict[Any, Any]:
     for link in links:
         for index in np.ndindex(link.shape):
             at = tuple(np.add(link.at, index).tolist())
-            source = tuple(i + sign * index[axis] for i, axis, sign in zip(link.source_at, link.axes, link.signs, strict=True))
+            source = tuple(
+                i + sign * index[axis]
+                for i, axis, sign in zip(link.source_at, link.axes, link.signs, strict=True)
+            )
             assert at not in found
             found[at] = link.src, source, link.axes, link.signs
     return found
@@ -196,9 +265,21 @@ def points(links: list[linking.Link]) -> dict[Any, Any]:
 
 def test_given_links_of_ranks(ranks: Any) -> None:
     box = (slice(-1, 0), slice(0, 2)), (slice(1, 2), slice(0, 2))
-    given = [(0, box[0], 1, box[1]), (1, box[0], 2, box[1]), (2, box[0], 1, (slice(0, 2), slice(1, 2)), ("J", "I"))]
-    plans = [grid.plan(grid.zeros(sizes={})) for grid in ranks("links", 3, [(2, 2)] * 3, given, halo=1)]
-    assert [(sorted(plan.sends), sorted(plan.receives)) for plan in plans] == [([], [1]), ([0, 2], [2]), ([1], [1])]
+    given = [
+        (0, box[0], 1, box[1]),
+        (1, box[0], 2, box[1]),
+        (2, box[0], 1, (slice(0, 2), slice(1, 2)), ("J", "I")),
+    ]
+    plans = [
+        grid.plan(grid.zeros(sizes={})) for grid in ranks("links", 3, [(2, 2)] * 3, given, halo=1)
+    ]
+    assert [(sorted(plan.sends), sorted(plan.receives)) for plan in plans] == [
+        ([], [1]),
+        ([0, 2], [2]),
+        ([1], [1]),
+    ]
     for rank, plan in enumerate(plans):
         for peer, message in plan.sends.items():
-            assert [c.link for c in message.chunks] == [c.link for c in plans[peer].receives[rank].chunks]
+            assert [c.link for c in message.chunks] == [
+                c.link for c in plans[peer].receives[rank].chunks
+            ]

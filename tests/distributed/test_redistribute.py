@@ -12,9 +12,17 @@ import gridbuf as gb
 import gridbuf.distributed as gbd
 
 PAIRS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
-    (lambda **k: gbd.grid((7, 5), periodic="I", **k), {"blocks": (3, 2), "halo": 2}, {"cuts": ((1, 0, 6), (5,)), "halo": 1}),
+    (
+        lambda **k: gbd.grid((7, 5), periodic="I", **k),
+        {"blocks": (3, 2), "halo": 2},
+        {"cuts": ((1, 0, 6), (5,)), "halo": 1},
+    ),
     (lambda **k: gbd.grid((7, 5), **k), {"blocks": (1, 1)}, {"blocks": (2, 5), "halo": 3}),
-    (lambda **k: gbd.tripolar((6, 4), pivot="T", **k), {"blocks": (3, 1)}, {"blocks": (2, 2), "halo": 1}),
+    (
+        lambda **k: gbd.tripolar((6, 4), pivot="T", **k),
+        {"blocks": (3, 1)},
+        {"blocks": (2, 2), "halo": 1},
+    ),
     (lambda **k: gbd.cubed_sphere(4, **k), {"blocks": (2, 1), "halo": 1}, {"blocks": (1, 3)}),
 ]
 
@@ -23,9 +31,15 @@ PAIRS: list[tuple[Any, dict[str, Any], dict[str, Any]]] = [
 def test_every_place_keeps_its_value(make: Any, one: Any, other: Any) -> None:
     here, there = make(**one), make(**other)
     for positions, (a, b) in product(product((1, 0), (1, 0)), ((here, there), (there, here))):
-        fields = made(a, positions, dims="JKI", sizes={"K": 2}, dtype="i4", backend="gt:cpu_ifirst", halo=1)
+        fields = made(
+            a, positions, dims="JKI", sizes={"K": 2}, dtype="i4", backend="gt:cpu_ifirst", halo=1
+        )
         fill(fields, np.random.default_rng(1))
-        a.sync(fields if len(fields) > 1 else fields[0]) if len(a.tiles) == 1 or positions[0] == positions[1] else None
+        (
+            a.sync(fields if len(fields) > 1 else fields[0])
+            if len(a.tiles) == 1 or positions[0] == positions[1]
+            else None
+        )
         given = fields if len(fields) > 1 else fields[0]
         moved = a.redistribute(given, b, backend="F")
         assert b.checksum(moved) == a.checksum(given)
@@ -44,7 +58,10 @@ def test_fields_without_a_dim_and_halos() -> None:
     line = here.zeros("IK", "f4", sizes={"K": 2})
     here.scatter(np.arange(12.0, dtype="f4").reshape(6, 2), line)
     moved = here.redistribute(line, there)
-    assert [f.domain.numpy()[0, 0] for f in moved] == [0.0, 0.0, 6.0, 6.0] and moved[0].shape == (7, 2)
+    assert [f.domain.numpy()[0, 0] for f in moved] == [0.0, 0.0, 6.0, 6.0] and moved[0].shape == (
+        7,
+        2,
+    )
     assert all((f.numpy()[:2] == 0).all() for f in moved)  # halos are 0, not what was there before
 
 
@@ -57,17 +74,33 @@ def test_what_is_wrong_is_said() -> None:
     for error, words, call in (
         (TypeError, "other: expected a grid, got int", lambda: here.redistribute(T, 3)),
         (ValueError, "other: None on every rank", lambda: here.redistribute(T, None)),
-        (ValueError, r"other: its tiles are \(\(6, 5\),\)", lambda: here.redistribute(T, gbd.grid((6, 5)))),
+        (
+            ValueError,
+            r"other: its tiles are \(\(6, 5\),\)",
+            lambda: here.redistribute(T, gbd.grid((6, 5))),
+        ),
         (ValueError, "field: got 1 fields", lambda: here.redistribute(T[:1], there)),
-        (ValueError, "out: its dtype is float32", lambda: here.redistribute(T, there, there.zeros(dtype="f4"))),
-        (ValueError, "out: its positions is", lambda: here.redistribute(T, there, there.zeros(faces="J"))),
+        (
+            ValueError,
+            "out: its dtype is float32",
+            lambda: here.redistribute(T, there, there.zeros(dtype="f4")),
+        ),
+        (
+            ValueError,
+            "out: its positions is",
+            lambda: here.redistribute(T, there, there.zeros(faces="J")),
+        ),
         (
             ValueError,
             "out: its sizes is|out: its dims is",
             lambda: here.redistribute(T, there, there.zeros("IJK", sizes={"K": 1})),
         ),
         (ValueError, "out: it is read-only", lambda: here.redistribute(T, there, frozen)),
-        (TypeError, "dtype: what is moved has the field's", lambda: here.redistribute(T, there, dtype="f4")),
+        (
+            TypeError,
+            "dtype: what is moved has the field's",
+            lambda: here.redistribute(T, there, dtype="f4"),
+        ),
     ):
         with pytest.raises(error, match=words):
             call()

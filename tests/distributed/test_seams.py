@@ -1,4 +1,6 @@
-"""Folds and the cube: every halo point against a dictionary of all points; the cube's is of its surface in space."""
+"""Folds and the cube: every halo point against a dictionary of all points; the cube's is of its
+surface in space.
+"""
 
 from collections.abc import Callable
 from itertools import permutations, product
@@ -10,7 +12,12 @@ from oracle import Axes, Globe, Point, Where, expected, fill, same, transposed, 
 
 import gridbuf.distributed as gbd
 
-STAGGERED = [((1, 1), (1, 1)), ((0, 1), (1, 0)), ((1, 0), (0, 1)), ((0, 0), (0, 0))]  # A, C, D and B grids: positions of u and v
+STAGGERED = [
+    ((1, 1), (1, 1)),
+    ((0, 1), (1, 0)),
+    ((1, 0), (0, 1)),
+    ((0, 0), (0, 0)),
+]  # A, C, D and B grids: positions of u and v
 
 
 def tripolar(shape: Point, pivot: str) -> tuple[Where, Callable[[int, Point], bool]]:
@@ -32,27 +39,44 @@ def tripolar(shape: Point, pivot: str) -> tuple[Where, Callable[[int, Point], bo
 
 
 def made(grid: gbd.Grid, positions: tuple[int, ...], **keywords: Any) -> list[Any]:
-    fields = grid.zeros(faces=[dim for dim, p in zip(grid.dims, positions, strict=True) if p == 0], **keywords)
+    fields = grid.zeros(
+        faces=[dim for dim, p in zip(grid.dims, positions, strict=True) if p == 0], **keywords
+    )
     return fields if isinstance(fields, list) else [fields]
 
 
 def check_scalar(
-    grid: gbd.Grid, where: Where, over: Any, positions: tuple[int, int], sign: int = 1, corners: bool = True
+    grid: gbd.Grid,
+    where: Where,
+    over: Any,
+    positions: tuple[int, int],
+    sign: int = 1,
+    corners: bool = True,
 ) -> None:
     fields = made(grid, positions)
     fill(fields, np.random.default_rng(1))
-    (wanted,) = expected(grid, [fields], Globe(grid, where, [positions], over), corners, lambda turned: turned if sign < 0 else 1)
+    (wanted,) = expected(
+        grid,
+        [fields],
+        Globe(grid, where, [positions], over),
+        corners,
+        lambda turned: turned if sign < 0 else 1,
+    )
     plan = grid.plan(gbd.scalar(fields, sign=sign), corners=corners)
     plan(fields)
     assert same(fields, wanted, grid.dims)
 
 
-def check_two(grid: gbd.Grid, where: Where, over: Any, positions: tuple[Any, Any], kind: str, **keywords: Any) -> None:
+def check_two(
+    grid: gbd.Grid, where: Where, over: Any, positions: tuple[Any, Any], kind: str, **keywords: Any
+) -> None:
     components = [made(grid, each, **keywords) for each in positions]
     for i, fields in enumerate(components):
         fill(fields, np.random.default_rng(i))
     globe = Globe(grid, where, positions, over)
-    wanted = expected(grid, components, globe, True, (lambda s: s) if kind == "vector" else (lambda s: 1))
+    wanted = expected(
+        grid, components, globe, True, (lambda s: s) if kind == "vector" else (lambda s: 1)
+    )
     grid.exchange(getattr(gbd, kind)(*components))
     for c, i, index in globe.vague:
         wanted[c][i][index] = transposed(components[c][i], grid.dims)[index]
@@ -91,7 +115,12 @@ def test_every_halo_point_of_a_folded_grid(cuts: Any, halo: Any, pivot: str) -> 
 def test_land_at_the_fold(pivot: str) -> None:
     """The next copy owns what the missing block would."""
     where, over = tripolar((6, 4), pivot)
-    for owners in ((0, None, 0, 0, 0, 0), (0, 0, None, None, 0, 0), (0, 0, 0, 0, 0, None), (None, None, 0, 0, None, 0)):
+    for owners in (
+        (0, None, 0, 0, 0, 0),
+        (0, 0, None, None, 0, 0),
+        (0, 0, 0, 0, 0, None),
+        (None, None, 0, 0, None, 0),
+    ):
         grid = gbd.tripolar((6, 4), pivot=pivot, blocks=(3, 2), owners=owners, halo=2)
         for positions in product((1, 0), (1, 0)):
             check_scalar(grid, where, over, positions)
@@ -111,7 +140,9 @@ def test_the_rows_beyond_a_fold_are_those_that_are_written_down() -> None:
 
 
 def test_signs_at_a_fold() -> None:
-    """The sign bit is changed: 0.0 becomes -0.0; both parts of a complex number; a pair keeps it."""
+    """The sign bit is changed: 0.0 becomes -0.0; both parts of a complex number; a pair keeps
+    it.
+    """
     grid = gbd.tripolar((4, 2), pivot="F", halo=1)
     for dtype in ("f2", "f4", "f8", ">f8", "longdouble", "c8", "c16"):
         u, v = grid.zeros(dtype=dtype), grid.full(1 - 1j if "c" in dtype else 1, dtype=dtype)
@@ -128,7 +159,9 @@ def test_signs_at_a_fold() -> None:
 
 
 def on_cube(n: int) -> tuple[Where, dict[int, tuple[Any, Any, Any]]]:
-    """Where tiles lie in space, found from what is said of their edges alone: origins and axes on a cube of side 2n."""
+    """Where tiles lie in space, found from what is said of their edges alone: origins and axes on a
+    cube of side 2n.
+    """
     frames = []
     for i, j in permutations(range(3), 2):
         for si, sj, side in product((1, -1), (1, -1), (0, 2 * n)):
@@ -145,14 +178,26 @@ def on_cube(n: int) -> tuple[Where, dict[int, tuple[Any, Any, Any]]]:
         for t, frame in [*tiles.items()]:
             edges = [(2 * n, s) for s in range(2 * n + 1)], [(s, 2 * n) for s in range(2 * n + 1)]
             if t % 2 == 0:
-                theirs = [((t + 1) % 6, [(0, s) for _, s in edges[0]]), ((t + 2) % 6, [(0, 2 * n - s) for s, _ in edges[1]])]
+                theirs = [
+                    ((t + 1) % 6, [(0, s) for _, s in edges[0]]),
+                    ((t + 2) % 6, [(0, 2 * n - s) for s, _ in edges[1]]),
+                ]
             else:
-                theirs = [((t + 2) % 6, [(2 * n - s, 0) for _, s in edges[0]]), ((t + 1) % 6, [(s, 0) for s, _ in edges[1]])]
+                theirs = [
+                    ((t + 2) % 6, [(2 * n - s, 0) for _, s in edges[0]]),
+                    ((t + 1) % 6, [(s, 0) for s, _ in edges[1]]),
+                ]
             for ours, (other, points) in zip(edges, theirs, strict=True):
                 want = [at(frame, p) for p in ours]
-                fit = [each for each in frames if [at(each, p) for p in points] == want and normal(each) != normal(frame)]
+                fit = [
+                    each
+                    for each in frames
+                    if [at(each, p) for p in points] == want and normal(each) != normal(frame)
+                ]
                 assert len(fit) == 1
-                assert other not in tiles or all((a == b).all() for a, b in zip(tiles[other], fit[0], strict=True))
+                assert other not in tiles or all(
+                    (a == b).all() for a, b in zip(tiles[other], fit[0], strict=True)
+                )
                 tiles[other] = fit[0]
     assert len({normal(frame) for frame in tiles.values()}) == 6
 
@@ -175,7 +220,8 @@ def on_cube(n: int) -> tuple[Where, dict[int, tuple[Any, Any, Any]]]:
 
 
 def across(n: int, point: Any, direction: Any) -> Point:
-    """A direction at a point of the surface. Over an edge two of them are one: up to the edge on one side, and down on the next.
+    """A direction at a point of the surface. Over an edge two of them are one: up to the edge on
+    one side, and down on the next.
 
     At a corner of the cube no direction means anything.
     """
@@ -215,7 +261,16 @@ def test_every_halo_point_of_a_cubed_sphere(cuts: Any) -> None:
 def test_components_of_other_halos_and_layouts_on_a_cubed_sphere() -> None:
     where, _ = on_cube(3)
     grid = gbd.cubed_sphere(3, blocks=(2, 1), halo=2)
-    check_two(grid, where, lambda tile, x: False, ((0, 1), (1, 0)), "vector", dims="JI", halo=((1, 2), (3, 0)), backend="F")
+    check_two(
+        grid,
+        where,
+        lambda tile, x: False,
+        ((0, 1), (1, 0)),
+        "vector",
+        dims="JI",
+        halo=((1, 2), (3, 0)),
+        backend="F",
+    )
     check_two(grid, where, lambda tile, x: False, ((0, 1), (1, 0)), "pair", dtype="int32")
 
 
@@ -227,7 +282,12 @@ def test_corners_of_the_cube_are_left_untouched() -> None:
     grid.exchange(fields)
     for f in fields:
         a = f.numpy()
-        assert (a[:2, :2] == -1).all() and (a[-2:, -2:] == -1).all() and (a[:2, -2:] == -1).all() and (a[-2:, :2] == -1).all()
+        assert (
+            (a[:2, :2] == -1).all()
+            and (a[-2:, -2:] == -1).all()
+            and (a[:2, -2:] == -1).all()
+            and (a[-2:, :2] == -1).all()
+        )
         assert (a == -1).sum() == 16
 
 
@@ -236,8 +296,14 @@ def test_corners_of_the_cube_are_left_untouched() -> None:
 
 def test_a_cube_of_ones_own() -> None:
     """The 12 edges written as seams give the same plans as cubed_sphere."""
-    seams = [(t, "I+", (t + 1) % 6, "I-") if t % 2 == 0 else (t, "J+", (t + 1) % 6, "J-") for t in range(6)]
-    seams += [(t, "J+", (t + 2) % 6, "I-", True) if t % 2 == 0 else (t, "I+", (t + 2) % 6, "J-", True) for t in range(6)]
+    seams = [
+        (t, "I+", (t + 1) % 6, "I-") if t % 2 == 0 else (t, "J+", (t + 1) % 6, "J-")
+        for t in range(6)
+    ]
+    seams += [
+        (t, "J+", (t + 2) % 6, "I-", True) if t % 2 == 0 else (t, "I+", (t + 2) % 6, "J-", True)
+        for t in range(6)
+    ]
     ours = gbd.topology([(3, 3)] * 6, seams, blocks=(1, 1), halo=2)
     theirs = gbd.cubed_sphere(3, halo=2)
     u, v = ours.zeros(faces="I"), ours.zeros(faces="J")
@@ -245,7 +311,9 @@ def test_a_cube_of_ones_own() -> None:
 
 
 def test_a_side_that_meets_itself_reversed_is_a_fold() -> None:
-    ours = gbd.topology([(6, 4)], [(0, "I+", 0, "I-"), (0, "J+", 0, "J+", True)], blocks=(2, 2), halo=2)
+    ours = gbd.topology(
+        [(6, 4)], [(0, "I+", 0, "I-"), (0, "J+", 0, "J+", True)], blocks=(2, 2), halo=2
+    )
     theirs = gbd.tripolar((6, 4), pivot="F", blocks=(2, 2), halo=2)
     for faces in ("", "I", "J", "IJ"):
         f = ours.zeros(faces=faces)
@@ -253,13 +321,21 @@ def test_a_side_that_meets_itself_reversed_is_a_fold() -> None:
 
 
 def test_tiles_in_a_row_are_one_grid() -> None:
-    """Tiles side by side exchange what a Cartesian grid with these blocks does; so does one tile turned half round."""
+    """Tiles side by side exchange what a Cartesian grid with these blocks does; so does one tile
+    turned half round.
+    """
     whole = gbd.grid((9, 4), cuts=((2, 4, 3), (4,)), periodic="I", halo=2)
     parts = gbd.topology(
-        [(2, 4), (4, 4), (3, 4)], [(0, "I+", 1, "I-"), (1, "I+", 2, "I-"), (2, "I+", 0, "I-")], blocks=(1, 1), halo=2
+        [(2, 4), (4, 4), (3, 4)],
+        [(0, "I+", 1, "I-"), (1, "I+", 2, "I-"), (2, "I+", 0, "I-")],
+        blocks=(1, 1),
+        halo=2,
     )
     turned = gbd.topology(
-        [(2, 4), (4, 4), (3, 4)], [(0, "I+", 1, "I+", True), (1, "I-", 2, "I-", True), (2, "I+", 0, "I-")], blocks=(1, 1), halo=2
+        [(2, 4), (4, 4), (3, 4)],
+        [(0, "I+", 1, "I+", True), (1, "I-", 2, "I-", True), (2, "I+", 0, "I-")],
+        blocks=(1, 1),
+        halo=2,
     )
     for faces in ("", "J"):
         a, b, c = (grid.zeros(faces=faces) for grid in (whole, parts, turned))

@@ -1,4 +1,6 @@
-"""Memory that two ranks of one machine share, without MPI: what is offered can be read, and nothing else passes for it."""
+"""Memory that two ranks of one machine share, without MPI: what is offered can be read, and nothing
+else passes for it.
+"""
 
 import gc
 import mmap
@@ -76,7 +78,18 @@ def test_an_answer_is_about_what_was_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["machine", "process", "file", "token", "size", "closed", "another file", "no seal", "cannot be mapped"]
+    "what",
+    [
+        "machine",
+        "process",
+        "file",
+        "token",
+        "size",
+        "closed",
+        "another file",
+        "no seal",
+        "cannot be mapped",
+    ],
 )
 def test_nothing_else_is_read(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = offered()

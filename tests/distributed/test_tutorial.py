@@ -1,4 +1,6 @@
-"""What pages say of one program on many processes: docs/tutorials/processes.md, line for line, with MPI's grid in place of its own."""
+"""What pages say of one program on many processes: docs/tutorials/processes.md, line for line, with
+MPI's grid in place of its own.
+"""
 
 import re
 from pathlib import Path
@@ -11,10 +13,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "processes.md"
 
 
 def program() -> tuple[str, str]:
-    """The page's program up to its picture: as it stands, and with the lines that the page gives for MPI in place of the first grid."""
+    """The page's program up to its picture: as it stands, and with the lines that the page gives
+    for MPI in place of the first grid.
+    """
     cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     alone = "".join(cells[: next(i for i, cell in enumerate(cells) if "pyplot" in cell)])
-    mpi = re.search(r"^## With MPI\n+```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    mpi = re.search(
+        r"^## With MPI\n+```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE
+    )
     assert mpi and alone.count("gbd.grid(") == 1
     together = re.sub(r"^grid = .*\n", lambda _: mpi[1], alone, count=1, flags=re.MULTILINE)
     report = "open(f'{__file__}.{grid.rank}', 'w').write(f'{grid.sum(u)!r} {grid.checksum(u)}')\n"

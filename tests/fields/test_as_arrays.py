@@ -8,7 +8,9 @@ import gridbuf as gb
 
 @pytest.fixture
 def f() -> gb.Field:
-    return gb.Field.from_array(np.arange(24.0).reshape(2, 3, 4), dims="IJK", halo=(0, 1, 0), backend="gt:cpu_ifirst")
+    return gb.Field.from_array(
+        np.arange(24.0).reshape(2, 3, 4), dims="IJK", halo=(0, 1, 0), backend="gt:cpu_ifirst"
+    )
 
 
 def test_comparisons(f: gb.Field) -> None:
@@ -39,7 +41,9 @@ def test_figures(f: gb.Field) -> None:
     rounded = (f / 7).round(2)
     assert (rounded.dims, rounded.halo, rounded.strides) == (f.dims, f.halo, f.strides)
     assert np.array_equal(rounded.numpy(), (a / 7).round(2))
-    with pytest.raises(TypeError, match=r"kind: expected numpy.ndarray .*; field.numpy\(\).view\('i8'\)"):
+    with pytest.raises(
+        TypeError, match=r"kind: expected numpy.ndarray .*; field.numpy\(\).view\('i8'\)"
+    ):
         f.view("i8")
 
 
@@ -49,13 +53,21 @@ class Mine(gb.Field):
 
 def test_views_of_a_class(f: gb.Field) -> None:
     mine = f.view(Mine)
-    assert isinstance(mine, Mine) and (mine.dims, mine.halo) == (f.dims, f.halo) and np.shares_memory(mine, f)
+    assert (
+        isinstance(mine, Mine)
+        and (mine.dims, mine.halo) == (f.dims, f.halo)
+        and np.shares_memory(mine, f)
+    )
 
 
-@pytest.mark.parametrize("data", [[1, 2], np.ones(3, "f4"), np.ones((2, 2), bool), np.ones(2, "c8"), [1.5]])
+@pytest.mark.parametrize(
+    "data", [[1, 2], np.ones(3, "f4"), np.ones((2, 2), bool), np.ones(2, "c8"), [1.5]]
+)
 def test_from_array_keeps_the_data_s_dtype(data: object) -> None:
     made = gb.Field.from_array(data)
-    assert made.dtype == np.asarray(data).dtype and gb.from_array(np.ones(3, "f4")).dtype == np.float64
+    assert (
+        made.dtype == np.asarray(data).dtype and gb.from_array(np.ones(3, "f4")).dtype == np.float64
+    )
     if made.dtype.kind != "c":
         assert gb.Field.from_array(data, dtype="f8").dtype == np.float64
 

@@ -1,4 +1,6 @@
-"""Ufuncs of Fields that run without NumPy's iterator give NumPy's values, dtypes, warnings and errors."""
+"""Ufuncs of Fields that run without NumPy's iterator give NumPy's values, dtypes, warnings and
+errors.
+"""
 
 import random
 import warnings
@@ -10,34 +12,63 @@ import pytest
 
 import gridbuf as gb
 
-UFUNCS = [u for u in vars(np).values() if isinstance(u, np.ufunc) and u.nout == 1 and u.nin in (1, 2) and u.signature is None]
+UFUNCS = [
+    u
+    for u in vars(np).values()
+    if isinstance(u, np.ufunc) and u.nout == 1 and u.nin in (1, 2) and u.signature is None
+]
 ROWS = [np.add, np.subtract, np.multiply, np.true_divide]
 EXACT = {
-    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sqrt, np.square, np.maximum, np.minimum, np.less,
-    np.equal, np.greater_equal, np.logical_and, np.isfinite, np.floor, np.sign, np.bitwise_and, np.invert, np.left_shift,
+    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sqrt, np.square,
+    np.maximum, np.minimum, np.less,
+    np.equal, np.greater_equal, np.logical_and, np.isfinite, np.floor, np.sign, np.bitwise_and,
+    np.invert, np.left_shift,
 }  # fmt: skip
 DTYPES = "?bBhHiIlLqQefdgFDG"
-VALUES = [0.0, -0.0, 1.0, -1.5, 3.0, 1e300, -1e300, 1e-310, 1e38, 2.0**-140, float("inf"), -float("inf"), float("nan")]
+VALUES = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.5,
+    3.0,
+    1e300,
+    -1e300,
+    1e-310,
+    1e38,
+    2.0**-140,
+    float("inf"),
+    -float("inf"),
+    float("nan"),
+]
 
 
 def drawn_array(rng: random.Random, dtype: str, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     special = rng.random() < 0.3 and dtype in "efdgFDG"
     pool = np.array(VALUES if special else [1.0, 2.0, 3.0, 0.5, 0.0, 5.0, 7.0])
     with np.errstate(all="ignore"):
-        values: np.ndarray[Any, Any] = pool[np.array([rng.randrange(len(pool)) for _ in range(int(np.prod(shape)))], int)].astype(
-            dtype
-        )
+        values: np.ndarray[Any, Any] = pool[
+            np.array([rng.randrange(len(pool)) for _ in range(int(np.prod(shape)))], int)
+        ].astype(dtype)
     return values.reshape(shape)
 
 
 def laid(rng: random.Random, values: np.ndarray[Any, Any]) -> Any:
-    """A Field of the values: whole, the interior of a larger one, in another order of strides, reversed or strided."""
+    """A Field of the values: whole, the interior of a larger one, in another order of strides,
+    reversed or strided.
+    """
     n = values.ndim
     how = rng.choice(["whole", "inside", "inside", "order", "reversed", "step"])
     order = rng.sample(range(n), n)
-    grown = [size + 2 if how == "inside" else 2 * size if how == "step" else size for size in values.shape]
+    grown = [
+        size + 2 if how == "inside" else 2 * size if how == "step" else size
+        for size in values.shape
+    ]
     memory = gb.empty([grown[i] for i in order], values.dtype).transpose(np.argsort(order))
-    cut = {"inside": slice(1, -1), "reversed": slice(None, None, -1), "step": slice(None, None, 2)}.get(how, slice(None))
+    cut = {
+        "inside": slice(1, -1),
+        "reversed": slice(None, None, -1),
+        "step": slice(None, None, 2),
+    }.get(how, slice(None))
     field = gb.Field(memory, dims="IJK"[:n])[(cut,) * n]
     field.numpy()[...] = values
     return field
@@ -69,8 +100,21 @@ def same(found: Any, expected: Any, exact: bool) -> None:
         np.testing.assert_allclose(array, expected, rtol=digits)
 
 
-SHAPES = [(5,), (3, 4), (2, 3, 4), (3, 1, 5), (0, 3), (7, 130), (4, 3, 130), (3, 40, 9), (1, 1, 1), (33, 17), (2, 700)]
-NUMBERS = [2, 2.0, -0.5, 0, 0.0, 1e300, 1e-50, float("nan"), float("inf"), True, 1j, 300, -1, np.float32(1.5), np.float64(3.0),
+SHAPES = [
+    (5,),
+    (3, 4),
+    (2, 3, 4),
+    (3, 1, 5),
+    (0, 3),
+    (7, 130),
+    (4, 3, 130),
+    (3, 40, 9),
+    (1, 1, 1),
+    (33, 17),
+    (2, 700),
+]
+NUMBERS = [2, 2.0, -0.5, 0, 0.0, 1e300, 1e-50, float("nan"), float("inf"), True, 1j, 300, -1,
+np.float32(1.5), np.float64(3.0),
            np.int8(2), np.bool_(True)]  # fmt: skip
 
 
@@ -100,7 +144,8 @@ def test_drawn_calls_are_numpys(seed: int) -> None:
     for _ in range(500):
         ufunc, ours, theirs = drawn_call(rng)
         how = rng.choice(["warn", "warn", "ignore", "raise"])
-        # NumPy's sinh and its kin underflow on the same subnormals or not, as the strides choose their loop.
+        # NumPy's sinh and its kin underflow on the same subnormals or not, as the strides choose
+        # their loop.
         with np.errstate(all=how, under=how if ufunc in EXACT else "ignore"):
             expected, said = told(lambda: ufunc(*theirs))  # noqa: B023
             found = [told(lambda: ufunc(*ours)) for _ in range(2)]  # noqa: B023
@@ -115,23 +160,30 @@ def test_drawn_targets_are_numpys(seed: int) -> None:
     rng = random.Random(seed)
     ufuncs = [u for u in EXACT if u.nin == 2]
     for _ in range(400):
-        ufunc, dtype, shape = rng.choice(ufuncs), rng.choice("dfilF?"), rng.choice([s for s in SHAPES if len(s) > 1])
+        ufunc = rng.choice(ufuncs)
+        dtype = rng.choice("dfilF?")
+        shape = rng.choice([s for s in SHAPES if len(s) > 1])
         values = drawn_array(rng, dtype, tuple(n + 1 for n in shape))
         others = drawn_array(rng, dtype, shape)
         field, array, other = laid(rng, values), values.copy(), laid(rng, others)
-        first, second = ([rng.choice([slice(None, -1), slice(1, None)]) for _ in shape] for _ in range(2))
+        first, second = (
+            [rng.choice([slice(None, -1), slice(1, None)]) for _ in shape] for _ in range(2)
+        )
         reads, writes = tuple(first), rng.choice([tuple(first), tuple(second)])
         with np.errstate(all=rng.choice(["warn", "ignore", "raise"])):
             expected, said = told(lambda: ufunc(array[reads], others, out=array[writes]))  # noqa: B023
             target = field[writes]
             found, heard = told(lambda: ufunc(field[reads], other, out=target))  # noqa: B023
-        assert heard == said and (found is target or (isinstance(found, tuple) and found == expected))
+        assert heard == said and (
+            found is target or (isinstance(found, tuple) and found == expected)
+        )
         same(field, array, True)
 
 
 def test_in_place_operators() -> None:
     for dtype in ("f8", "f4", "i4"):
-        field, array = gb.Field(np.arange(60, dtype=dtype).reshape(6, 10), dims="IJ"), np.arange(60, dtype=dtype).reshape(6, 10)
+        field = gb.Field(np.arange(60, dtype=dtype).reshape(6, 10), dims="IJ")
+        array = np.arange(60, dtype=dtype).reshape(6, 10)
         a, b = field[1:-1, 1:-1], array[1:-1, 1:-1]
         for _ in range(2):
             a += a
@@ -154,7 +206,9 @@ def test_memory_that_is_not_aligned_or_read_only() -> None:
         with pytest.raises(ValueError, match="read-only"):
             np.add(field, field, out=target)
     swapped = gb.Field(np.full((3, 4), 2.0, ">f8"), dims="IJ")
-    assert ((swapped + field).numpy() == 3.0).all() and (swapped + swapped).dtype == (swapped.numpy() + swapped.numpy()).dtype
+    assert ((swapped + field).numpy() == 3.0).all() and (swapped + swapped).dtype == (
+        swapped.numpy() + swapped.numpy()
+    ).dtype
 
 
 def test_errors_that_loops_raise() -> None:

@@ -31,7 +31,11 @@ Copy = Callable[[Any, Any], None]
 def test_values_go_where_the_names_say(copy: Copy, dtype: Any) -> None:
     values = A.astype("i8").astype("M8[s]") if dtype == "M8[s]" else np.zeros((3, 4), dtype)
     if dtype != "M8[s]":
-        values[...] = A if not values.dtype.names else np.array([[(x, int(x)) for x in row] for row in A], dtype)
+        values[...] = (
+            A
+            if not values.dtype.names
+            else np.array([[(x, int(x)) for x in row] for row in A], dtype)
+        )
     target = gb.Field.zeros((4, 3), dtype, dims="JI")
     copy(target, gb.Field(values, "IJ"))
     assert np.array_equal(target.numpy(), values.T)
@@ -42,7 +46,9 @@ def test_missing_names_are_broadcast_and_lacking_ones_an_error(copy: Copy) -> No
     target = gb.Field.zeros((4, 3, 2), dims="JIK")
     copy(target, gb.Field(np.arange(3.0), "I"))
     assert np.array_equal(target.numpy()[1, :, 1], np.arange(3.0))
-    with pytest.raises(ValueError, match=r"its dims \('0', 'I'\) do not fit into \('J', 'I', 'K'\), which lack '?0"):
+    with pytest.raises(
+        ValueError, match=r"its dims \('0', 'I'\) do not fit into \('J', 'I', 'K'\), which lack '?0"
+    ):
         copy(target, gb.Field(np.ones((1, 3)), ["0", "I"]))
     with pytest.raises(ValueError, match="shape"):
         copy(target, gb.Field(np.ones((3, 4)), "JI"))
@@ -64,7 +70,11 @@ def test_without_names_on_either_side_it_goes_by_position(copy: Copy) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda a, d: gs.storage(a, axes=d), lambda a, d: pytest.importorskip("xarray").DataArray(a, dims=list(d))]
+    "make",
+    [
+        lambda a, d: gs.storage(a, axes=d),
+        lambda a, d: pytest.importorskip("xarray").DataArray(a, dims=list(d)),
+    ],
 )
 @pytest.mark.parametrize("copy", [assign, gb.copyto])
 def test_other_objects_with_names(copy: Copy, make: Any) -> None:
@@ -81,7 +91,10 @@ def test_other_objects_with_names(copy: Copy, make: Any) -> None:
 def test_a_part_is_a_target_with_the_names_that_its_key_keeps() -> None:
     f = gb.Field.zeros((3, 4, 5), dims="IJK")
     f[1, :, 2:4] = gb.Field(np.arange(8.0).reshape(2, 4), "KJ")
-    assert np.array_equal(f.numpy()[1, :, 2:4], np.arange(8.0).reshape(2, 4).T) and f.numpy()[0].sum() == 0
+    assert (
+        np.array_equal(f.numpy()[1, :, 2:4], np.arange(8.0).reshape(2, 4).T)
+        and f.numpy()[0].sum() == 0
+    )
     with pytest.raises(ValueError, match="lack 'I'"):
         f[1] = gb.Field(np.ones(3), "I")
     f[0, 0, 0] = gb.Field(np.array(5.0), "")
@@ -108,7 +121,10 @@ def test_keys_that_are_arrays() -> None:
         square[gb.Field(np.ones(3, bool), "I"), 0]
     with pytest.raises(ValueError, match="what this key selects has none"):
         square[[0, 1]] = gb.Field(np.ones((2, 3)), "IJ")
-    assert square[gb.Field(np.array([True, False, True]))].shape == (2, 3)  # without names by position
+    assert square[gb.Field(np.array([True, False, True]))].shape == (
+        2,
+        3,
+    )  # without names by position
 
 
 def outcome(write: Callable[[], None], array: Any) -> Any:
@@ -121,7 +137,22 @@ def outcome(write: Callable[[], None], array: Any) -> Any:
     return [w.category for w in told], array.tobytes()
 
 
-NUMBERS = (1.5, -0.0, 1e300, float("nan"), float("-inf"), 7, -1, 200, 2**24 + 1, 2**63, 10**400, True, np.float32(2.5), 1j)
+NUMBERS = (
+    1.5,
+    -0.0,
+    1e300,
+    float("nan"),
+    float("-inf"),
+    7,
+    -1,
+    200,
+    2**24 + 1,
+    2**63,
+    10**400,
+    True,
+    np.float32(2.5),
+    1j,
+)
 
 
 class Failing:
@@ -131,14 +162,32 @@ class Failing:
         return 1 // 0
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i1", "u1", "i4", "u8", "?", "c8", "m8[s]", "U3"])
+@pytest.mark.parametrize(
+    "dtype", ["f8", "f4", "f2", ">f8", "i1", "u1", "i4", "u8", "?", "c8", "m8[s]", "U3"]
+)
 def test_numbers_come_to_what_numpy_makes_of_them(dtype: str) -> None:
-    keys = (..., 0, -1, (1, 2), (..., 0), slice(None, None, -2), (slice(1, 1), 0), [0, 2], None, 9, (0, 0, 0), Failing())
+    keys = (
+        ...,
+        0,
+        -1,
+        (1, 2),
+        (..., 0),
+        slice(None, None, -2),
+        (slice(1, 1), 0),
+        [0, 2],
+        None,
+        9,
+        (0, 0, 0),
+        Failing(),
+    )
     for value in NUMBERS:
         for key in keys:
             field, array = gb.Field(np.zeros((3, 4), dtype), "JI"), np.zeros((3, 4), dtype)
             theirs = outcome(partial(array.__setitem__, key, value), array)
-            assert outcome(partial(field.__setitem__, key, value), field.numpy()) == theirs, (value, key)
+            assert outcome(partial(field.__setitem__, key, value), field.numpy()) == theirs, (
+                value,
+                key,
+            )
         for casting in ("no", "safe", "same_kind", "unsafe"):
             field, array = gb.Field(np.zeros((3, 4), dtype)), np.zeros((3, 4), dtype)
             theirs = outcome(partial(np.copyto, array, value, casting=casting), array)

@@ -21,7 +21,9 @@ def field(values: Any, dims: Any = None, **spec: Any) -> gb.Field:
     return gb.Field(np.array(values, float), dims, **spec)
 
 
-@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.true_divide, np.hypot, np.less, np.equal])
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.subtract, np.true_divide, np.hypot, np.less, np.equal]
+)
 def test_operands_are_matched_by_name_and_not_by_position(ufunc: np.ufunc) -> None:
     result = ufunc(field(A + 1, "IJ"), field(A + 1, "JI"))
     assert result.dims == ("I", "J") and np.array_equal(result.numpy(), ufunc(A + 1, A.T + 1))
@@ -30,7 +32,8 @@ def test_operands_are_matched_by_name_and_not_by_position(ufunc: np.ufunc) -> No
 @pytest.mark.parametrize(
     "op",
     [
-        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+        operator.pow,
         operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge,
     ],
 )  # fmt: skip
@@ -42,10 +45,14 @@ def test_operators_are_the_ufuncs(op: Callable[[Any, Any], Any]) -> None:
         assert np.array_equal(op(f, number).numpy(), op(A + 1, number)) and np.array_equal(
             op(number, f).numpy(), op(number, A + 1)
         )
-    assert np.array_equal(op(f, A + 2).numpy(), op(A + 1, A + 2)) and np.array_equal(op(A, f).numpy(), op(A, A + 1))
+    assert np.array_equal(op(f, A + 2).numpy(), op(A + 1, A + 2)) and np.array_equal(
+        op(A, f).numpy(), op(A, A + 1)
+    )
 
 
-@pytest.mark.parametrize("op", [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift])
+@pytest.mark.parametrize(
+    "op", [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+)
 def test_operators_of_integers(op: Callable[[Any, Any], Any]) -> None:
     f, g = gb.Field(A.astype(int), "IJ"), gb.Field(A.astype(int), "JI")
     assert np.array_equal(op(f, g).numpy(), op(A.astype(int), A.T.astype(int)))
@@ -54,11 +61,15 @@ def test_operators_of_integers(op: Callable[[Any, Any], Any]) -> None:
 def test_operators_of_one_operand() -> None:
     f = field(A - 4, "IJ")
     assert (
-        np.array_equal((-f).numpy(), 4 - A) and np.array_equal(abs(f).numpy(), abs(A - 4)) and np.array_equal((+f).numpy(), A - 4)
+        np.array_equal((-f).numpy(), 4 - A)
+        and np.array_equal(abs(f).numpy(), abs(A - 4))
+        and np.array_equal((+f).numpy(), A - 4)
     )
     assert np.array_equal((~gb.Field(A.astype(int), "IJ")).numpy(), ~A.astype(int))
     quotient, rest = divmod(f, field(A + 1, "JI"))
-    assert np.array_equal(quotient.numpy(), (A - 4) // (A.T + 1)) and np.array_equal(rest.numpy(), (A - 4) % (A.T + 1))
+    assert np.array_equal(quotient.numpy(), (A - 4) // (A.T + 1)) and np.array_equal(
+        rest.numpy(), (A - 4) % (A.T + 1)
+    )
     with pytest.raises(TypeError, match="third argument"):
         pow(f, 2, 3)
 
@@ -92,7 +103,9 @@ def test_out_is_returned_itself_and_keeps_its_own_metadata() -> None:
     assert np.array_equal(out.numpy(), A.T + 1) and out.halo == ((1, 1), (0, 0))
     plain = np.zeros((3, 3))
     assert np.multiply(field(A, "IJ"), 2, out=plain) is plain and np.array_equal(plain, 2 * A)
-    assert np.add(A, A, out=out) is out and np.array_equal(out.numpy(), A + A)  # arrays have no names to ask for
+    assert np.add(A, A, out=out) is out and np.array_equal(
+        out.numpy(), A + A
+    )  # arrays have no names to ask for
     wide = gb.Field.zeros((3, 3, 4), dims="JIK")
     np.add(field(A, "IJ"), 0, out=wide)
     assert np.array_equal(wide.numpy()[..., 2], A.T)
@@ -100,10 +113,16 @@ def test_out_is_returned_itself_and_keeps_its_own_metadata() -> None:
 
 def test_fields_without_names_and_arrays_go_by_position() -> None:
     u, f = field(A), field(A, "JI")
-    assert not hasattr(u + u, "__gt_dims__") and np.array_equal((u + field(np.arange(3.0))).numpy(), A + np.arange(3.0))
+    assert not hasattr(u + u, "__gt_dims__") and np.array_equal(
+        (u + field(np.arange(3.0))).numpy(), A + np.arange(3.0)
+    )
     assert (u + f).dims == ("J", "I") and np.array_equal((u + f).numpy(), A + A)
     with pytest.raises(
-        ValueError, match=r"must have as many indices \(2 for the dims \('J', 'I'\)\); gridbuf.Field\(array, dims=...\)"
+        ValueError,
+        match=(
+            r"must have as many indices \(2 for the dims \('J', 'I'\)\); gridbuf.Field\(array,"
+            r" dims=...\)"
+        ),
     ):
         f + np.arange(3.0)
 
@@ -126,18 +145,23 @@ def test_the_result_is_laid_out_as_its_operand() -> None:
     ):
         assert result.dims == f.dims and result.halo == f.halo
         assert result.strides in (f.strides, (8, 48, 336))  # of a view: packed
-    assert (f + 1.0).strides == f.strides and (f + 1.0).numpy()[3, 3, 0:].ctypes.data % 256 == f.numpy()[
+    assert (f + 1.0).strides == f.strides and (f + 1.0).numpy()[
         3, 3, 0:
-    ].ctypes.data % 256
+    ].ctypes.data % 256 == f.numpy()[3, 3, 0:].ctypes.data % 256
     assert (f > 0).strides == (1, 32, 224)
-    plane, column = gb.Field.ones((6, 7), dims="IJ", backend="gt:cpu_ifirst"), field(np.ones(8), "K")
+    plane = gb.Field.ones((6, 7), dims="IJ", backend="gt:cpu_ifirst")
+    column = field(np.ones(8), "K")
     assert (plane + column).strides == (8, 48, 336) and (column + plane).strides[2] == 8
 
 
-@pytest.mark.parametrize("dtypes", [("f4", "f8"), ("i2", "f4"), ("u1", "i8"), ("?", "f2"), ("c8", "f8"), (">f8", "f8")])
+@pytest.mark.parametrize(
+    "dtypes", [("f4", "f8"), ("i2", "f4"), ("u1", "i8"), ("?", "f2"), ("c8", "f8"), (">f8", "f8")]
+)
 def test_the_dtype_is_numpys(dtypes: tuple[str, str]) -> None:
     a, b = np.ones(3, dtypes[0]), np.ones(3, dtypes[1])
-    assert (gb.Field(a, "I") + gb.Field(b, "I")).dtype == (a + b).dtype and (gb.Field(a, "I") + 1).dtype == (a + 1).dtype
+    assert (gb.Field(a, "I") + gb.Field(b, "I")).dtype == (a + b).dtype and (
+        gb.Field(a, "I") + 1
+    ).dtype == (a + 1).dtype
     assert (gb.Field(a, "I") * np.float32(1)).dtype == (a * np.float32(1)).dtype
 
 
@@ -168,13 +192,19 @@ def test_the_domain_of_a_result_is_where_all_domains_meet() -> None:
 
 def test_an_origin_without_a_halo_stays() -> None:
     f = gb.Field.ones((8, 8), dims="IJ", origin=(2, 1))
-    assert (f + f).origin == (2, 1) and (f + f).halo is None and (f + gb.Field.ones((8,), dims="J", origin=(3,))).origin == (2, 3)
+    assert (
+        (f + f).origin == (2, 1)
+        and (f + f).halo is None
+        and (f + gb.Field.ones((8,), dims="J", origin=(3,))).origin == (2, 3)
+    )
     assert (gb.Field.ones((4,)) + 1).origin is None
 
 
 def test_without_names_the_halo_goes_by_position() -> None:
     f = gb.Field.ones((8, 9), halo=(1, 2))
-    assert (f + np.ones(9)).halo == ((1, 1), (2, 2)) and (f + gb.Field.ones((9,), halo=(3,))).halo == ((1, 1), (3, 3))
+    assert (f + np.ones(9)).halo == ((1, 1), (2, 2)) and (
+        f + gb.Field.ones((9,), halo=(3,))
+    ).halo == ((1, 1), (3, 3))
 
 
 _axes = st.sampled_from(["".join(p) for n in (1, 2, 3) for p in permutations("IJK", n)])
@@ -187,12 +217,24 @@ def test_fields_and_storages_agree(first: str, second: str, data: Any) -> None:
     operands = []
     for axes in (first, second):
         shape = tuple(data.draw(st.sampled_from([1, size[n]])) for n in axes)
-        halo = tuple((data.draw(st.integers(0, 1)) if n > 2 else 0, data.draw(st.integers(0, 1)) if n > 2 else 0) for n in shape)
+        halo = tuple(
+            (
+                data.draw(st.integers(0, 1)) if n > 2 else 0,
+                data.draw(st.integers(0, 1)) if n > 2 else 0,
+            )
+            for n in shape
+        )
         values = np.random.default_rng(7).random(shape)
-        operands.append((gb.Field(values, axes, halo=halo), gs.storage(values, axes=axes, halo=halo)))
+        operands.append(
+            (gb.Field(values, axes, halo=halo), gs.storage(values, axes=axes, halo=halo))
+        )
     (f, s), (g, t) = operands
     ours, theirs = f * g, s * t
-    assert "".join(ours.dims) == theirs.axes and ours.halo == theirs.halo and np.array_equal(ours.numpy(), theirs.to_numpy())
+    assert (
+        "".join(ours.dims) == theirs.axes
+        and ours.halo == theirs.halo
+        and np.array_equal(ours.numpy(), theirs.to_numpy())
+    )
     target = gb.Field.zeros(f.shape, dims=first), gs.zeros(f.shape, axes=first)
     outcomes = []
     for to, operand in zip(target, (g, t), strict=True):
@@ -225,12 +267,16 @@ def test_other_libraries_arrays_go_by_position_where_the_names_allow_it() -> Non
 
 
 def test_other_libraries_see_an_array_to_read_and_not_one_to_keep() -> None:
-    """xarray keeps what shows `__array_function__`, and would compute by our names where it has its own."""
+    """xarray keeps what shows `__array_function__`, and would compute by our names where it has its
+    own.
+    """
     f = field(A, "IJ")
     assert callable(f.__array_ufunc__)
     assert callable(gb.Field.__array_function__) and not hasattr(f, "__array_function__")
     xarray = pytest.importorskip("xarray")
-    by_xarray = xarray.DataArray(f, dims=("x", "y")) + xarray.DataArray(field(A, "JI"), dims=("x", "y"))
+    by_xarray = xarray.DataArray(f, dims=("x", "y")) + xarray.DataArray(
+        field(A, "JI"), dims=("x", "y")
+    )
     assert type(by_xarray.data) is np.ndarray and np.array_equal(by_xarray, A + A)
     assert np.shares_memory(xarray.DataArray(f).data, f.numpy())
     dask = pytest.importorskip("dask.array")
@@ -257,12 +303,18 @@ def test_subclasses_that_override_the_protocol() -> None:
             return super().__array_ufunc__(*args, **kwargs)
 
     result = np.add(Counted(A.copy(), "IJ"), 1)
-    assert np.array_equal(result.numpy(), A + 1) and type(result).calls == 1 and hasattr(result, "__array_ufunc__")
+    assert (
+        np.array_equal(result.numpy(), A + 1)
+        and type(result).calls == 1
+        and hasattr(result, "__array_ufunc__")
+    )
 
 
 def test_objects_with_memory_are_arrays_and_others_defer() -> None:
     f = field(A, "IJ")
-    assert np.array_equal((f + memoryview(A)).numpy(), A + A) and np.array_equal((f + A.tolist()).numpy(), A + A)
+    assert np.array_equal((f + memoryview(A)).numpy(), A + A) and np.array_equal(
+        (f + A.tolist()).numpy(), A + A
+    )
     masked = np.ma.masked_array(A, A > 4)
     assert isinstance(f + masked, np.ma.MaskedArray) and (f + masked).mask.any()
 
@@ -279,7 +331,9 @@ def test_objects_with_memory_are_arrays_and_others_defer() -> None:
         def __eq__(self, other: object) -> Any:
             return "equal"
 
-    assert f + Reflected() == "mine" and f * Disabled() == "mine too" and (f == Disabled()) == "equal"
+    assert (
+        f + Reflected() == "mine" and f * Disabled() == "mine too" and (f == Disabled()) == "equal"
+    )
     for other in (None, "a", object()):
         with pytest.raises(TypeError):
             f + other
@@ -304,12 +358,17 @@ def test_several_outputs() -> None:
     fraction, whole = np.modf(gb.Field(A / 2, "IJ", halo=(1, 1)))
     assert np.array_equal(fraction.numpy(), np.modf(A / 2)[0]) and whole.halo == ((1, 1), (1, 1))
     out = gb.Field.zeros((3, 3), dims="JI"), None
-    assert np.modf(field(A / 2, "IJ"), out=out)[0] is out[0] and np.array_equal(out[0].numpy(), np.modf(A / 2)[0].T)
+    assert np.modf(field(A / 2, "IJ"), out=out)[0] is out[0] and np.array_equal(
+        out[0].numpy(), np.modf(A / 2)[0].T
+    )
 
 
 def test_core_dimensions_have_no_names() -> None:
     f, u = field(A, "IJ"), field(A)
-    with pytest.raises(TypeError, match=r"matmul: its core dimensions have no names.*field.numpy\(\) goes by position"):
+    with pytest.raises(
+        TypeError,
+        match=r"matmul: its core dimensions have no names.*field.numpy\(\) goes by position",
+    ):
         f @ f
     assert isinstance(u @ u, gb.Field) and np.array_equal((u @ u).numpy(), A @ A)
 
@@ -340,10 +399,17 @@ class Half(float):
 
 
 @pytest.mark.parametrize("number", [Two.TWO, Half(0.5)])
-@pytest.mark.parametrize("make", [lambda array: gb.Field(array, dims="IJ"), lambda array: gs.storage(array, axes="IJ")])
+@pytest.mark.parametrize(
+    "make", [lambda array: gb.Field(array, dims="IJ"), lambda array: gs.storage(array, axes="IJ")]
+)
 def test_numbers_of_a_subclass_are_numbers(make: Any, number: Any) -> None:
     array = np.arange(6, dtype="float32").reshape(2, 3)
-    for call in (lambda a: a * number, lambda a: number - a, lambda a: a == number, lambda a: np.divmod(a, number)[1]):
+    for call in (
+        lambda a: a * number,
+        lambda a: number - a,
+        lambda a: a == number,
+        lambda a: np.divmod(a, number)[1],
+    ):
         found, expected = np.asarray(call(make(array))), call(array)
         assert found.dtype == expected.dtype and (found == expected).all()
 

@@ -28,17 +28,23 @@ def make() -> gb.Field:
         ((0, 1), (0, 1), "I"),
     ],
 )
-def test_axes_are_names_or_numbers_and_the_rest_keeps_halo_and_origin(axis: Any, numbers: Any, left: str) -> None:
+def test_axes_are_names_or_numbers_and_the_rest_keeps_halo_and_origin(
+    axis: Any, numbers: Any, left: str
+) -> None:
     f = make()
     pairs = dict(zip("KJI", f.halo, strict=True))
     for result, expected in (
-        (np.add.reduce(f, axis=axis), VALUES.sum(numbers)), (f.sum(axis), VALUES.sum(numbers)), (np.max(f, axis), VALUES.max(numbers)),
-        (f.mean(axis=axis), VALUES.mean(numbers)), (np.std(f, axis, ddof=1), VALUES.std(numbers, ddof=1)), (f.all(axis), VALUES.all(numbers)),
+        (np.add.reduce(f, axis=axis), VALUES.sum(numbers)), (f.sum(axis), VALUES.sum(numbers)),
+        (np.max(f, axis), VALUES.max(numbers)),
+        (f.mean(axis=axis), VALUES.mean(numbers)),
+        (np.std(f, axis, ddof=1), VALUES.std(numbers, ddof=1)), (f.all(axis), VALUES.all(numbers)),
         (np.nanmin(f, axis), VALUES.min(numbers)), (np.median(f, axis), np.median(VALUES, numbers)),
         (np.ptp(f, axis), np.ptp(VALUES, numbers)),
     ):  # fmt: skip
         assert isinstance(result, gb.Field) and "".join(result.dims) == left
-        assert result.halo == tuple(pairs[n] for n in left) and result.origin == tuple(pairs[n][0] for n in left)
+        assert result.halo == tuple(pairs[n] for n in left) and result.origin == tuple(
+            pairs[n][0] for n in left
+        )
         assert np.allclose(result.numpy(), expected) and result.dtype == expected.dtype
 
 
@@ -56,15 +62,25 @@ def test_of_everything_comes_a_number() -> None:
 
 def test_options() -> None:
     f = make()
-    assert f.sum("J", keepdims=True).shape == (4, 1, 6) and f.sum("J", keepdims=True).halo == ((1, 1), (0, 0), (0, 0))
-    assert f.sum("J", dtype="f4").dtype == "f4" and np.isclose(np.sum(f, initial=5.0), VALUES.sum() + 5)
+    assert f.sum("J", keepdims=True).shape == (4, 1, 6) and f.sum("J", keepdims=True).halo == (
+        (1, 1),
+        (0, 0),
+        (0, 0),
+    )
+    assert f.sum("J", dtype="f4").dtype == "f4" and np.isclose(
+        np.sum(f, initial=5.0), VALUES.sum() + 5
+    )
     mask = gb.Field(np.arange(6) > 2, "I")
-    assert np.allclose(np.add.reduce(f, axis="K", where=mask).numpy(), (VALUES * (np.arange(6) > 2)).sum(0))
+    assert np.allclose(
+        np.add.reduce(f, axis="K", where=mask).numpy(), (VALUES * (np.arange(6) > 2)).sum(0)
+    )
     out = gb.Field.zeros((6, 5), dims="IJ")
     assert np.add.reduce(f, axis="K", out=out) is out and np.allclose(out.numpy(), VALUES.sum(0).T)
     plain = np.zeros((5, 6))
     assert f.sum("K", out=plain) is plain and np.allclose(plain, VALUES.sum(0))
-    with pytest.raises(ValueError, match=r"out: its dims are \('I',\), the result has \('J', 'I'\)"):
+    with pytest.raises(
+        ValueError, match=r"out: its dims are \('I',\), the result has \('J', 'I'\)"
+    ):
         np.add.reduce(f, axis="K", out=gb.Field.zeros((6,), dims="I"))
     with pytest.raises(ValueError, match=r"where: its dims \('0',\) are not all among"):
         np.add.reduce(f, where=gb.Field(np.ones(6, bool), ["0"]))
@@ -89,7 +105,10 @@ def test_wrong_axes_are_named(axis: Any, error: type[Exception], match: str) -> 
 
 def test_the_place_of_an_element() -> None:
     f = make()
-    assert np.array_equal(f.argmin("J").numpy(), VALUES.argmin(1)) and f.argmin("J").dims == ("K", "I")
+    assert np.array_equal(f.argmin("J").numpy(), VALUES.argmin(1)) and f.argmin("J").dims == (
+        "K",
+        "I",
+    )
     with pytest.raises(ValueError, match="one index"):
         f.argmax("IJ")
 
@@ -97,20 +116,30 @@ def test_the_place_of_an_element() -> None:
 def test_accumulating_keeps_all_indices() -> None:
     f = make()
     for result in (np.add.accumulate(f, axis="K"), f.cumsum("K"), np.cumsum(f, axis=0)):
-        assert np.allclose(result.numpy(), VALUES.cumsum(0)) and result.halo == f.halo and result.dims == f.dims
+        assert (
+            np.allclose(result.numpy(), VALUES.cumsum(0))
+            and result.halo == f.halo
+            and result.dims == f.dims
+        )
     assert np.allclose(f.cumprod("I").numpy(), VALUES.cumprod(2))
     out = gb.Field.zeros((6, 5, 4), dims="IJK")
-    assert np.add.accumulate(f, axis="K", out=out) is out and np.allclose(out.numpy(), VALUES.cumsum(0).T)
+    assert np.add.accumulate(f, axis="K", out=out) is out and np.allclose(
+        out.numpy(), VALUES.cumsum(0).T
+    )
     with pytest.raises(ValueError, match="which index"):
         f.cumsum()
     parts = np.add.reduceat(f, [0, 2, 3], axis="J")
-    assert np.allclose(parts.numpy(), np.add.reduceat(VALUES, [0, 2, 3], axis=1)) and parts.halo == ((1, 1), (0, 0), (0, 0))
+    assert np.allclose(
+        parts.numpy(), np.add.reduceat(VALUES, [0, 2, 3], axis=1)
+    ) and parts.halo == ((1, 1), (0, 0), (0, 0))
 
 
 def test_outer_of_names_that_differ() -> None:
     a, b = gb.Field(np.arange(3.0), "K"), gb.Field(np.arange(2.0), "I")
     result = np.multiply.outer(a, b)
-    assert result.dims == ("K", "I") and np.array_equal(result.numpy(), np.multiply.outer(np.arange(3.0), np.arange(2.0)))
+    assert result.dims == ("K", "I") and np.array_equal(
+        result.numpy(), np.multiply.outer(np.arange(3.0), np.arange(2.0))
+    )
     for other in (a, np.arange(2.0)):
         with pytest.raises(TypeError, match=r"field.numpy\(\) goes by position"):
             np.multiply.outer(a, other)
@@ -159,7 +188,9 @@ BESIDE_ARRAYS: list[Any] = [
     lambda a, of: np.average(a.tolist(), axis=1, weights=of(np.arange(4.0), "J")),
 ]
 if NUMPY_2:  # NumPy 1 takes no mean
-    BESIDE_ARRAYS.append(lambda a, of: np.std(a, axis=0, mean=of(ARRAY.mean(0, keepdims=True), "IJ")))
+    BESIDE_ARRAYS.append(
+        lambda a, of: np.std(a, axis=0, mean=of(ARRAY.mean(0, keepdims=True), "IJ"))
+    )
 
 
 @pytest.mark.parametrize("of", [of_fields, of_storages])
@@ -194,9 +225,13 @@ def test_weights_of_storages_go_by_name_or_along_the_axis() -> None:
     s, weights = gs.storage(ARRAY, axes="IJ"), ARRAY + 9
     for turned in (gs.storage(weights.T.copy(), axes="JI"), gb.Field(weights.T.copy(), dims="JI")):
         for axis, number in ((None, None), ("I", 0), (0, 0), (1, 1)):
-            assert np.allclose(np.average(s, axis=axis, weights=turned), np.average(ARRAY, number, weights))
+            assert np.allclose(
+                np.average(s, axis=axis, weights=turned), np.average(ARRAY, number, weights)
+            )
     for axes, array in (("IJ", ARRAY), ("IJK", np.stack((ARRAY, -ARRAY), 2))):
-        found, total = np.average(gs.storage(array, axes=axes), axis="J", weights=[1, 2, 3, 4], returned=True)
+        found, total = np.average(
+            gs.storage(array, axes=axes), axis="J", weights=[1, 2, 3, 4], returned=True
+        )
         expected = np.average(array, 1, [1, 2, 3, 4], returned=True)
         assert np.allclose(found, expected[0]) and np.allclose(total, expected[1])
     with pytest.raises(ValueError):
@@ -211,22 +246,39 @@ def test_averages_of_storages_are_numpys_to_the_last_bit() -> None:
             for weights in (rng.random(values.shape), rng.random(values.shape).astype("f4")):
                 for mine in (weights, gs.storage(weights)):
                     found, scale = np.average(s, axis, mine, True)
-                    for one, wanted in zip((found, scale), np.average(values.astype(dtype), number, weights, True), strict=True):
+                    for one, wanted in zip(
+                        (found, scale),
+                        np.average(values.astype(dtype), number, weights, True),
+                        strict=True,
+                    ):
                         assert np.array_equal(one, wanted) and one.dtype == wanted.dtype
         row = rng.random(130)
         for mine in (row, gs.storage(row, axes="J"), gb.Field(row, dims="J")):
-            assert np.array_equal(np.average(s, "J", mine), np.average(values.astype(dtype), 1, row))
+            assert np.array_equal(
+                np.average(s, "J", mine), np.average(values.astype(dtype), 1, row)
+            )
         if NUMPY_2:
-            assert np.quantile(s, 0.5, "J", weights=gs.storage(row, axes="J"), method="inverted_cdf").axes == "IK"
+            assert (
+                np.quantile(
+                    s, 0.5, "J", weights=gs.storage(row, axes="J"), method="inverted_cdf"
+                ).axes
+                == "IK"
+            )
 
 
 @pytest.mark.parametrize("function", [
     np.average, np.count_nonzero, np.nanmedian, np.nancumsum, np.nancumprod, np.ptp, np.nanmax,
-    *(partial(f, q=q) for f, q in ((np.percentile, 30), (np.quantile, 0.3), (np.nanpercentile, 30), (np.nanquantile, 0.3))),
-    partial(np.average, returned=True), partial(np.count_nonzero, keepdims=True), partial(np.nanquantile, q=0.5, keepdims=True),
+    *(partial(f, q=q) for f,
+    q in ((np.percentile, 30), (np.quantile, 0.3), (np.nanpercentile, 30), (np.nanquantile, 0.3))),
+    partial(np.average, returned=True), partial(np.count_nonzero, keepdims=True),
+    partial(np.nanquantile, q=0.5, keepdims=True),
 ])  # fmt: skip
-@pytest.mark.parametrize(("axis", "number"), [("I", 2), ("IK", (2, 0)), (("J", -1), (1, 2)), (0, 0), (None, None)])
-def test_numpys_functions_reduce_by_name_as_by_number(function: Any, axis: Any, number: Any) -> None:
+@pytest.mark.parametrize(
+    ("axis", "number"), [("I", 2), ("IK", (2, 0)), (("J", -1), (1, 2)), (0, 0), (None, None)]
+)
+def test_numpys_functions_reduce_by_name_as_by_number(
+    function: Any, axis: Any, number: Any
+) -> None:
     values = np.where(VALUES < 0.3, 0.0, VALUES)
     values[1, 2, 3] = 0.0 if function in (np.average, np.ptp) else np.nan
     f = gb.Field(values, "KJI", halo=(1, (2, 0), 0))
@@ -235,15 +287,21 @@ def test_numpys_functions_reduce_by_name_as_by_number(function: Any, axis: Any, 
             function(f, axis=axis)
         return
     found, expected = function(f, axis=axis), function(values, axis=number)
-    for one, wanted in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, expected)), strict=True):
-        assert isinstance(one, gb.Field) == isinstance(wanted, np.ndarray) and one.dtype == wanted.dtype
+    for one, wanted in zip(
+        *((x if isinstance(x, tuple) else (x,)) for x in (found, expected)), strict=True
+    ):
+        assert (
+            isinstance(one, gb.Field) == isinstance(wanted, np.ndarray)
+            and one.dtype == wanted.dtype
+        )
         np.testing.assert_array_equal(np.asarray(one), wanted)
         if isinstance(one, gb.Field) and one.ndim < 3:
             assert one.halo == tuple(f.halo["KJI".index(name)] for name in one.dims)
 
 
 @pytest.mark.parametrize("weights, axis, number", [
-    (gb.Field(np.arange(1.0, 6), "J"), "J", 1), (gb.Field(np.arange(1.0, 6), "J"), None, None), (np.arange(1.0, 6), "J", 1),
+    (gb.Field(np.arange(1.0, 6), "J"), "J", 1), (gb.Field(np.arange(1.0, 6), "J"), None, None),
+    (np.arange(1.0, 6), "J", 1),
     (gb.Field(VALUES.T.copy(), "IJK"), "KI", (0, 2)), (VALUES, None, None), ([1.0] * 5, "J", 1),
 ])  # fmt: skip
 def test_weights_go_where_the_field_has_their_names(weights: Any, axis: Any, number: Any) -> None:
@@ -255,7 +313,11 @@ def test_weights_go_where_the_field_has_their_names(weights: Any, axis: Any, num
         if plain.ndim == 3
         else np.broadcast_to(plain[:, None], VALUES.shape)
     )
-    for found, expected in zip(np.average(make(), axis, weights, True), np.average(VALUES, number, aligned, True), strict=True):
+    for found, expected in zip(
+        np.average(make(), axis, weights, True),
+        np.average(VALUES, number, aligned, True),
+        strict=True,
+    ):
         np.testing.assert_allclose(np.asarray(found), expected)
     single = np.average(gb.Field(VALUES.astype("f4"), "KJI"), axis, weights)
     assert single.dtype == "f8"
@@ -264,10 +326,15 @@ def test_weights_go_where_the_field_has_their_names(weights: Any, axis: Any, num
 
 
 @pytest.mark.parametrize(("call", "expected"), [
-    (lambda f: np.flip(f, "J"), np.flip(VALUES, 1)), (lambda f: np.sort(f, axis="K"), np.sort(VALUES, 0)),
-    (lambda f: np.percentile(f, [20, 80], axis="I"), np.percentile(VALUES, [20, 80], 2)), (lambda f: np.diff(f, axis="I"), np.diff(VALUES)),
-    (lambda f: np.roll(f, (1, 2), ("K", "J")), np.roll(VALUES, (1, 2), (0, 1))), (lambda f: np.concatenate([f, f], "J"), np.concatenate([VALUES] * 2, 1)),
-    (lambda f: np.max(f, None, None, False, 7.0), np.max(VALUES, initial=7.0)), (lambda f: np.percentile(f, 40, "K", None, False, "lower"), np.percentile(VALUES, 40, 0, method="lower")),
+    (lambda f: np.flip(f, "J"), np.flip(VALUES, 1)),
+    (lambda f: np.sort(f, axis="K"), np.sort(VALUES, 0)),
+    (lambda f: np.percentile(f, [20, 80], axis="I"), np.percentile(VALUES, [20, 80], 2)),
+    (lambda f: np.diff(f, axis="I"), np.diff(VALUES)),
+    (lambda f: np.roll(f, (1, 2), ("K", "J")), np.roll(VALUES, (1, 2), (0, 1))),
+    (lambda f: np.concatenate([f, f], "J"), np.concatenate([VALUES] * 2, 1)),
+    (lambda f: np.max(f, None, None, False, 7.0), np.max(VALUES, initial=7.0)),
+    (lambda f: np.percentile(f, 40, "K", None, False, "lower"),
+    np.percentile(VALUES, 40, 0, method="lower")),
 ])  # fmt: skip
 def test_axis_takes_names_in_functions_that_give_plain_arrays_too(call: Any, expected: Any) -> None:
     assert np.array_equal(np.asarray(call(make())), expected)
@@ -275,11 +342,16 @@ def test_axis_takes_names_in_functions_that_give_plain_arrays_too(call: Any, exp
 
 @pytest.mark.parametrize("obj", [make(), gs.storage(VALUES)], ids=["Field", "storage"])
 @pytest.mark.parametrize("call", [
-    lambda f, m: np.average(f, weights=m), lambda f, m: np.average(f, weights=[np.ma.masked] * f.size),
-    lambda f, m: np.sum(f, initial=np.ma.masked), lambda f, m: f.sum(initial=np.ma.masked), lambda f, m: np.max(f, 0, initial=np.ma.masked),
-    lambda f, m: np.add.reduce(f, initial=np.ma.masked), lambda f, m: f.min(0, initial=np.ma.masked), lambda f, m: np.percentile(f, np.ma.masked),
-    lambda f, m: np.quantile(f, 0.5, method="inverted_cdf", weights=m), lambda f, m: np.histogram(f, weights=m), lambda f, m: np.put(f, 0, np.ma.masked),
-    lambda f, m: np.tensordot(f, m, 3), lambda f, m: np.concatenate([f, m]), lambda f, m: np.std(f, mean=m),
+    lambda f, m: np.average(f, weights=m), lambda f,
+    m: np.average(f, weights=[np.ma.masked] * f.size),
+    lambda f, m: np.sum(f, initial=np.ma.masked), lambda f, m: f.sum(initial=np.ma.masked),
+    lambda f, m: np.max(f, 0, initial=np.ma.masked),
+    lambda f, m: np.add.reduce(f, initial=np.ma.masked), lambda f,
+    m: f.min(0, initial=np.ma.masked), lambda f, m: np.percentile(f, np.ma.masked),
+    lambda f, m: np.quantile(f, 0.5, method="inverted_cdf", weights=m), lambda f,
+    m: np.histogram(f, weights=m), lambda f, m: np.put(f, 0, np.ma.masked),
+    lambda f, m: np.tensordot(f, m, 3), lambda f, m: np.concatenate([f, m]), lambda f,
+    m: np.std(f, mean=m),
     lambda f, m: np.add.at(f, (0, 0, 0), np.ma.masked),
 ])  # fmt: skip
 def test_masked_elements_are_refused_beside_a_reduction(obj: Any, call: Any) -> None:

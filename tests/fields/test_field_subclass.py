@@ -28,9 +28,19 @@ def test_every_way_in_shares_the_memory(cls: Any) -> None:
     o = np.zeros((3, 4, 5))
     s = cls(o, "IJK")
     assert (
-        isinstance(s, cls) and isinstance(s, gb.HostField) and type(s).__name__ == cls.__name__ and type(s).__doc__ == cls.__doc__
+        isinstance(s, cls)
+        and isinstance(s, gb.HostField)
+        and type(s).__name__ == cls.__name__
+        and type(s).__doc__ == cls.__doc__
     )
-    for seen in (np.asarray(s), np.asarray(memoryview(s)), np.from_dlpack(s), s.numpy(), gb.as_numpy(s), gb.Field(s).numpy()):
+    for seen in (
+        np.asarray(s),
+        np.asarray(memoryview(s)),
+        np.from_dlpack(s),
+        s.numpy(),
+        gb.as_numpy(s),
+        gb.Field(s).numpy(),
+    ):
         assert np.shares_memory(seen, o) and seen.shape == o.shape
     np.asarray(s)[:] = 1
     assert o.sum() == 60 and s.__array_interface__["data"][0] == o.ctypes.data
@@ -51,11 +61,22 @@ def test_the_class_and_what_was_set_stay() -> None:
         pickle.loads(pickle.dumps(s)),
         gb.zeros_like(s),
     )
-    results = s + 1.0, 1.0 + s, s + s, s + gb.Field(np.ones(3), "I"), np.sqrt(s), s.sum("I"), -s, s > 0
+    results = (
+        s + 1.0,
+        1.0 + s,
+        s + s,
+        s + gb.Field(np.ones(3), "I"),
+        np.sqrt(s),
+        s.sum("I"),
+        -s,
+        s > 0,
+    )
     for kind in (views, copies, results):
         for other in kind:
             assert isinstance(other, Wind) and other.units == "knots"
-    assert pickle.loads(pickle.dumps(s)).halo == s.halo and np.array_equal(pickle.loads(pickle.dumps(s)).numpy(), s.numpy())
+    assert pickle.loads(pickle.dumps(s)).halo == s.halo and np.array_equal(
+        pickle.loads(pickle.dumps(s)).numpy(), s.numpy()
+    )
     for view in views[:-1]:
         assert np.shares_memory(view, s)
     deep = copy.deepcopy(s)
@@ -72,8 +93,13 @@ def test_constructors_make_the_class() -> None:
         Quantity.from_array([1.0, 2.0]),
     ):
         assert isinstance(made, Quantity) and made.plan is not None
-    assert Quantity.zeros((3, 4), backend="gt:cpu_ifirst").copy().strides == (8, 24) and type(gb.Field.zeros(2)) is gb.HostField
-    assert isinstance(Wind(Quantity.ones(2)), Wind) and not isinstance(Quantity(Wind(np.ones(2))), Wind)
+    assert (
+        Quantity.zeros((3, 4), backend="gt:cpu_ifirst").copy().strides == (8, 24)
+        and type(gb.Field.zeros(2)) is gb.HostField
+    )
+    assert isinstance(Wind(Quantity.ones(2)), Wind) and not isinstance(
+        Quantity(Wind(np.ones(2))), Wind
+    )
 
 
 def test_a_class_of_host_fields_only() -> None:
@@ -92,7 +118,11 @@ def test_slots_and_init() -> None:
             self.dims  # noqa: B018
 
     s = Slotted(np.ones((2, 2)), "IJ")
-    assert isinstance(s[1:], Slotted) and isinstance(s + 1, Slotted) and isinstance(copy.deepcopy(s), Slotted)
+    assert (
+        isinstance(s[1:], Slotted)
+        and isinstance(s + 1, Slotted)
+        and isinstance(copy.deepcopy(s), Slotted)
+    )
 
 
 def test_the_class_of_a_field_cannot_be_exchanged() -> None:

@@ -1,6 +1,8 @@
-"""The halo of a result: per index the largest of all operands', whatever they are and on whichever side they stand.
+"""The halo of a result: per index the largest of all operands', whatever they are and on whichever
+side they stand.
 
-Each call is made three times: the second and the third are answered by C from memory, with operands of other halos between.
+Each call is made three times: the second and the third are answered by C from memory, with operands
+of other halos between.
 """
 
 import operator
@@ -20,7 +22,8 @@ Pairs = tuple[tuple[int, int], ...]
 ADD = gufunc.from_ufunc(np.add)
 
 CALLS: list[Callable[[Any, Any], Any]] = [
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq, operator.ne, operator.ge,
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.lt, operator.eq,
+    operator.ne, operator.ge,
     np.add, np.maximum, np.arctan2, np.less,
     lambda a, b: np.add(a, b, dtype="f8"),
     lambda a, b: np.where(a > b, a, b),
@@ -43,7 +46,9 @@ def drawn(rng: random.Random, kind: str, names: str) -> Any:
     shape = tuple(1 if rng.random() < 0.15 else SIZES[name] for name in names)
     values = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
     if kind == "storage":
-        return gs.storage(values, axes=names, halo=drawn_halo(rng, shape), defaults=rng.choice(["C", "F", "gtmc"]))
+        return gs.storage(
+            values, axes=names, halo=drawn_halo(rng, shape), defaults=rng.choice(["C", "F", "gtmc"])
+        )
     halo = drawn_halo(rng, shape) if rng.random() < 0.8 else None
     field = gb.Field(values, dims=names, halo=halo)
     return field[...] if rng.random() < 0.5 else field.copy()
@@ -54,13 +59,17 @@ def names_of(obj: Any) -> str:
 
 
 def largest(result: Any, operands: tuple[Any, ...]) -> Pairs | None:
-    """The rule, once more: what an operand with one element along an index says there does not count."""
+    """The rule, once more: what an operand with one element along an index says there does not
+    count.
+    """
     found = []
     for name, size in zip(names_of(result), result.shape, strict=True):
         pairs = [
             obj.halo[names_of(obj).index(name)]
             for obj in operands
-            if obj.halo is not None and name in names_of(obj) and obj.shape[names_of(obj).index(name)] == size
+            if obj.halo is not None
+            and name in names_of(obj)
+            and obj.shape[names_of(obj).index(name)] == size
         ]
         low = min(max((pair[0] for pair in pairs), default=0), size)
         found.append((low, min(max((pair[1] for pair in pairs), default=0), size - low)))
@@ -85,7 +94,9 @@ def test_of_two_with_names(kinds: tuple[str, str]) -> None:
                 assert result.halo == largest(result, operands), (operands, result)
                 if isinstance(result, gs.Storage):
                     continue
-                assert result.origin is None or result.origin == tuple(low for low, _ in result.halo)
+                assert result.origin is None or result.origin == tuple(
+                    low for low, _ in result.halo
+                )
 
 
 @pytest.mark.parametrize("kinds", KINDS, ids="-".join)
@@ -134,17 +145,34 @@ def test_targets_keep_their_own(kinds: tuple[str, str]) -> None:
             before = target
             target += value
             target **= 2
-            assert target is before and np.add(value, value, out=target) is target and target.halo == own
+            assert (
+                target is before
+                and np.add(value, value, out=target) is target
+                and target.halo == own
+            )
 
 
 def test_several_operands() -> None:
-    s, f = gs.ones((7, 8), axes="IJ", halo=(1, 2)), gb.Field(np.ones((8, 9)), dims="JK", halo=((0, 3), (1, 1)))
+    s = gs.ones((7, 8), axes="IJ", halo=(1, 2))
+    f = gb.Field(np.ones((8, 9)), dims="JK", halo=((0, 3), (1, 1)))
     wanted = ((1, 1), (2, 3), (1, 1))
     for _ in range(2):
-        assert np.where(s > 0, f, s).halo == np.where(f > 0, s, 1.0).halo == np.where(f > 0, s, s).halo == wanted
-        assert np.select([s > 0, s > 1], [f, s]).halo == np.clip(s, 0.0, f).halo == np.add(s, 1.0, where=f > 0).halo == wanted
+        assert (
+            np.where(s > 0, f, s).halo
+            == np.where(f > 0, s, 1.0).halo
+            == np.where(f > 0, s, s).halo
+            == wanted
+        )
+        assert (
+            np.select([s > 0, s > 1], [f, s]).halo
+            == np.clip(s, 0.0, f).halo
+            == np.add(s, 1.0, where=f > 0).halo
+            == wanted
+        )
     g = gb.Field(np.ones((9, 7)), dims="KI", halo=((4, 0), (0, 2)))
-    assert np.where(f > 0, g, 1.0).halo == np.add(f, 1.0, where=g > 0).halo == ((0, 2), (0, 3), (4, 1))
+    assert (
+        np.where(f > 0, g, 1.0).halo == np.add(f, 1.0, where=g > 0).halo == ((0, 2), (0, 3), (4, 1))
+    )
 
 
 def test_of_what_is_concatenated_a_field_ends_the_domain_too() -> None:
@@ -153,7 +181,10 @@ def test_of_what_is_concatenated_a_field_ends_the_domain_too() -> None:
     f = gb.Field(np.ones((8, 7)), dims="JI", halo=((0, 3), (1, 4)))
     plain = gb.Field(np.ones((8, 7)), dims="JI")
     for _ in range(2):
-        assert np.concatenate((s, f)).halo == ((1, 4), (2, 3)) and np.concatenate((f, s)).halo == ((1, 1), (2, 3))
+        assert np.concatenate((s, f)).halo == ((1, 4), (2, 3)) and np.concatenate((f, s)).halo == (
+            (1, 1),
+            (2, 3),
+        )
         assert np.concatenate((s, plain), axis="J").halo == ((1, 1), (2, 0))
         assert np.concatenate((s, gs.as_storage(plain)), axis="J").halo == ((1, 1), (2, 0))
         assert np.stack((s, f), axis="K").halo == ((1, 4), (2, 3), (0, 0))

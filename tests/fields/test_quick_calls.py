@@ -1,4 +1,6 @@
-"""Reductions over indices and np.where that C answers give what gridbuf.fields says: values, names, halo, origin and layout."""
+"""Reductions over indices and np.where that C answers give what gridbuf.fields says: values, names,
+halo, origin and layout.
+"""
 
 import random
 import re
@@ -20,7 +22,10 @@ def drawn(rng: random.Random) -> gb.Field:
     names = rng.choice(["IJK", "KJI", "JK", "I", "IJ", "K0", "IJK0", None])
     ndim = rng.randint(1, 3) if names is None else len(names)
     shape = tuple(rng.choice([3, 4, 7]) for _ in range(ndim))
-    spec: dict[str, Any] = {"dims": names, "backend": rng.choice(["C", "F", "gtmc", "gt:cpu_ifirst", "dace:cpu"])}
+    spec: dict[str, Any] = {
+        "dims": names,
+        "backend": rng.choice(["C", "F", "gtmc", "gt:cpu_ifirst", "dace:cpu"]),
+    }
     if rng.random() < 0.6:
         spec["halo"] = tuple((rng.randint(0, n // 3), rng.randint(0, n // 3)) for n in shape)
     if rng.random() < 0.2:
@@ -34,10 +39,16 @@ def drawn(rng: random.Random) -> gb.Field:
 def drawn_axis(rng: random.Random, field: gb.Field) -> Any:
     some = rng.sample(range(field.ndim), rng.randint(1, field.ndim))
     named = hasattr(field, "__gt_dims__")
-    parts = [field.dims[i] if named and rng.random() < 0.7 else i - rng.choice([0, field.ndim]) for i in some]
+    parts = [
+        field.dims[i] if named and rng.random() < 0.7 else i - rng.choice([0, field.ndim])
+        for i in some
+    ]
     if len(parts) == 1 and rng.random() < 0.7:
         return parts[0]
-    if all(isinstance(part, str) and len(part) == 1 and part in "IJK" for part in parts) and rng.random() < 0.5:
+    if (
+        all(isinstance(part, str) and len(part) == 1 and part in "IJK" for part in parts)
+        and rng.random() < 0.5
+    ):
         return "".join(map(str, parts))
     return rng.choice([tuple(parts), tuple(parts), list(parts)])
 
@@ -72,14 +83,33 @@ def test_reductions(seed: int) -> None:
             same(ufunc.reduce(field), ufunc.reduce(field, axis=0, keepdims=False))
 
 
-WRONG = ["Q", "II", "", 7, -9, 1.5, True, (0, 0), ("I", 0), ("I", "I"), [], "IQ", 2**70, None.__class__]
+WRONG = [
+    "Q",
+    "II",
+    "",
+    7,
+    -9,
+    1.5,
+    True,
+    (0, 0),
+    ("I", 0),
+    ("I", "I"),
+    [],
+    "IQ",
+    2**70,
+    None.__class__,
+]
 
 
 @pytest.mark.parametrize("axis", WRONG, ids=repr)
 def test_wrong_axes_are_refused_with_the_same_words(axis: Any) -> None:
     field = gb.Field(np.ones((3, 4, 5)), dims="IJK")
     said = []
-    for call in (lambda: np.sum(field, axis=axis, keepdims=False), lambda: np.sum(field, axis=axis), lambda: field.sum(axis)):
+    for call in (
+        lambda: np.sum(field, axis=axis, keepdims=False),
+        lambda: np.sum(field, axis=axis),
+        lambda: field.sum(axis),
+    ):
         try:
             said.append(("gives", call().shape))
         except Exception as error:
@@ -107,7 +137,19 @@ def test_where(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(200):
         field = drawn(rng)
-        other = rng.choice([field, field.copy(), field + 1, np.asarray(field), 2, 2.5, np.float32(1), True, drawn(rng)])
+        other = rng.choice(
+            [
+                field,
+                field.copy(),
+                field + 1,
+                np.asarray(field),
+                2,
+                2.5,
+                np.float32(1),
+                True,
+                drawn(rng),
+            ]
+        )
         condition = rng.choice([field > 3, field, np.asarray(field > 3), True, drawn(rng) > 2])
         operands = [condition, field, other] if rng.random() < 0.5 else [condition, other, field]
         try:

@@ -19,4 +19,8 @@ def drawn(fuzzer: ModuleType, seed: int, number: int) -> Case:
 
 def corpus(name: str) -> list[Case]:
     path = HERE / "corpus" / f"{name}.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
+    return (
+        [json.loads(line) for line in path.read_text().splitlines() if line]
+        if path.exists()
+        else []
+    )

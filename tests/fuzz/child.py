@@ -64,7 +64,11 @@ def run(given: argparse.Namespace) -> int:
         except BaseException:
             traceback.print_exc()
             sys.stderr.flush()
-            os._exit(1)  # not by way of destructors, which would run over the failed case's objects in any order
+            os._exit(
+                1
+                # not by way of destructors, which would run over the failed case's objects in any
+                # order
+            )
         done += 1
     MARK.pack_into(mark, 0, DRAWN, -1, done)
     if finish := getattr(fuzzer, "finish", None):

@@ -1,10 +1,24 @@
-"""Copies: any two views, apart or overlapping, of any two dtypes, by every door; NumPy's copy of a copied source is right."""
+"""Copies: any two views, apart or overlapping, of any two dtypes, by every door; NumPy's copy of a
+copied source is right.
+"""
 
 import random
 from typing import Any
 
 import numpy as np
-from views import OTHER, PLAIN, STRUCTURED, SWAPPED, array, draw_shape, draw_view, dtype_of, meaning, place, values
+from views import (
+    OTHER,
+    PLAIN,
+    STRUCTURED,
+    SWAPPED,
+    array,
+    draw_shape,
+    draw_view,
+    dtype_of,
+    meaning,
+    place,
+    values,
+)
 
 import gridbuf as gb
 
@@ -18,7 +32,12 @@ def draw_dtype(rng: random.Random) -> Any:
 
 def may_overlap(to: Any, of: Any) -> bool:
     """Whether bytes of one are values of the other."""
-    if to == of or (isinstance(to, str) and isinstance(of, str) and dtype_of(of).kind == "S" and dtype_of(to).kind in "SU"):
+    if to == of or (
+        isinstance(to, str)
+        and isinstance(of, str)
+        and dtype_of(of).kind == "S"
+        and dtype_of(to).kind in "SU"
+    ):
         return True
     return (
         all(isinstance(d, str) and d in PLAIN + SWAPPED for d in (to, of))
@@ -33,7 +52,9 @@ def draw(rng: random.Random) -> dict[str, Any]:
     if of in ("g", "G") and str(to).startswith("V"):
         of = "d"  # bytes of a long double that mean nothing
     shape = draw_shape(rng)
-    source = [1 if rng.random() < 0.1 else n for n in shape][rng.choice([0, 0, 0, 0, min(1, len(shape))]) :]
+    source = [1 if rng.random() < 0.1 else n for n in shape][
+        rng.choice([0, 0, 0, 0, min(1, len(shape))]) :
+    ]
     if rng.random() < 0.05:
         source = [1, *source]
     text = isinstance(of, str) and "U" in of  # code points that lie on one another may be none
@@ -43,11 +64,16 @@ def draw(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.3 and not apart and to == of and source == shape:
         src["strides"] = dst["strides"]  # neighbours: the usual overlap
         src["offset"] = dst["offset"] + rng.choice([-1, 1, 2]) * dtype_of(to).itemsize
-        src["offset"] = max(src["offset"], sum(max(-s * (n - 1), 0) for s, n in zip(src["strides"], shape, strict=True) if n))
+        src["offset"] = max(
+            src["offset"],
+            sum(max(-s * (n - 1), 0) for s, n in zip(src["strides"], shape, strict=True) if n),
+        )
         nbytes += 4 * dtype_of(to).itemsize + src["offset"]
     return {
-        "door": rng.choice(DOORS), "casting": rng.choice(CASTINGS + ["unsafe"] * 5), "dst": dst, "src": src,
-        "nbytes": nbytes, "data": rng.randrange(1 << 30), "wild": rng.random() < 0.3, "threads": rng.choice([1, 1, 2, 3]),
+        "door": rng.choice(DOORS), "casting": rng.choice(CASTINGS + ["unsafe"] * 5), "dst": dst,
+        "src": src,
+        "nbytes": nbytes, "data": rng.randrange(1 << 30), "wild": rng.random() < 0.3,
+        "threads": rng.choice([1, 1, 2, 3]),
     }  # fmt: skip
 
 
@@ -64,7 +90,11 @@ def filled(case: dict[str, Any]) -> np.ndarray[Any, Any]:
 def raises(function: Any) -> bool:
     try:
         function()
-    except (TypeError, ValueError, RuntimeError):  # the last from dates that are longer than the string
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+    ):  # the last from dates that are longer than the string
         return True
     return False
 
@@ -74,7 +104,11 @@ def by_numpy(case: dict[str, Any], memory: np.ndarray[Any, Any]) -> bool:
     source = src.copy()
     if case["door"] in ("fill", "field fill"):
         source = source.reshape(-1)[:1].reshape(()) if source.size else np.zeros((), source.dtype)
-    casting = case["casting"] if case["door"] in ("copyto", "from field", "to field", "part") else "unsafe"
+    casting = (
+        case["casting"]
+        if case["door"] in ("copyto", "from field", "to field", "part")
+        else "unsafe"
+    )
     if case["door"] in ("fill", "field fill"):
         return raises(lambda: dst.__setitem__(..., source[()]))
     return raises(lambda: np.copyto(dst, source, casting=casting))
@@ -91,7 +125,9 @@ def by_gridbuf(case: dict[str, Any], memory: np.ndarray[Any, Any]) -> bool:
         return raises(lambda: gb.copyto(gb.Field(dst), src, casting=casting))
     if door == "part":
         field = gb.Field(dst)
-        return raises(lambda: gb.copyto(field[...], src, casting=casting, progress=lambda done: None))
+        return raises(
+            lambda: gb.copyto(field[...], src, casting=casting, progress=lambda done: None)
+        )
     if door == "assign":
         return raises(lambda: gb.Field(dst).__setitem__(..., src))
     if door == "assign field":
@@ -106,7 +142,9 @@ def check(case: dict[str, Any]) -> None:
     refused = by_numpy(case, expected)
     gb.set_num_threads(case["threads"])
     agreed = by_gridbuf(case, memory) == refused
-    empty = not array(memory, case["dst"]).size  # void into numbers: NumPy finds out at the first element
+    empty = not array(
+        memory, case["dst"]
+    ).size  # void into numbers: NumPy finds out at the first element
     assert agreed or empty, f"NumPy {'refuses' if refused else 'copies'}, gridbuf does not"
     if not refused:
         assert meaning(memory, case["dst"]) == meaning(expected, case["dst"]), (

@@ -1,7 +1,8 @@
-"""DLPack: capsules of both kinds and the exchange API, right ones and corrupted ones, both ways; its allocator at every size.
+"""DLPack: capsules of both kinds and the exchange API, right ones and corrupted ones, both ways;
+its allocator at every size.
 
-A tensor that is taken is released once, one that is refused stays its producer's (or, through the exchange API, which hands
-it over before anybody can look, is released once as well).
+A tensor that is taken is released once, one that is refused stays its producer's (or, through the
+exchange API, which hands it over before anybody can look, is released once as well).
 """
 
 import ctypes
@@ -18,16 +19,40 @@ from views import array, draw_view, place, values
 import gridbuf as gb
 
 sys.path.append(str(HERE.parent))
-from dlpack_structs import FAIL, Hostile, HostileLegacy, Legacy, Tensor, Versioned, api, exchanging, table_of
+from dlpack_structs import (
+    FAIL,
+    Hostile,
+    HostileLegacy,
+    Legacy,
+    Tensor,
+    Versioned,
+    api,
+    exchanging,
+    table_of,
+)
 
-CODES = {"?": (6, 8), "b": (0, 8), "h": (0, 16), "i": (0, 32), "q": (0, 64), "B": (1, 8), "H": (1, 16), "I": (1, 32), "Q": (1, 64),
+CODES = {"?": (6, 8), "b": (0, 8), "h": (0, 16), "i": (0, 32), "q": (0, 64), "B": (1, 8),
+"H": (1, 16), "I": (1, 32), "Q": (1, 64),
          "e": (2, 16), "f": (2, 32), "d": (2, 64), "F": (5, 64), "D": (5, 128)}  # fmt: skip
 # A capsule keeps the address of its name.
 USED = {name: b"used_" + name for name in (b"dltensor", b"dltensor_versioned")}
-EDGES = [2**63 - 1, 2**63 - 64, 2**63 - 192, 2**63 - 193, 2**62, 2**62 + 1, 2**61, 2**60, 2**48, 2**32, 2**31]
+EDGES = [
+    2**63 - 1,
+    2**63 - 64,
+    2**63 - 192,
+    2**63 - 193,
+    2**62,
+    2**62 + 1,
+    2**61,
+    2**60,
+    2**48,
+    2**32,
+    2**31,
+]
 # What no reader may take: the field and its values.
 WRONG: list[tuple[str, list[int]]] = [
-    ("major", [2, 99]), ("ndim", [-1, -(2**31), 2**31 - 1, 65]), ("lanes", [0, 2, 65535]), ("bits", [0, 7, 255, 24]),
+    ("major", [2, 99]), ("ndim", [-1, -(2**31), 2**31 - 1, 65]), ("lanes", [0, 2, 65535]),
+    ("bits", [0, 7, 255, 24]),
     ("code", [3, 99, 255]), ("device_type", [0, 99, -1]), ("data", [0]),
 ]  # fmt: skip
 
@@ -42,7 +67,11 @@ def draw(rng: random.Random) -> dict[str, Any]:
             shape.append(rng.choice(EDGES))
         while math.prod(shape) > 1 << 20 and max(shape) < 1 << 31:
             shape.pop()
-        return case | {"dtype": dtype, "shape": shape, "wrong": rng.choice(WRONG)[0] if rng.random() < 0.2 else None}
+        return case | {
+            "dtype": dtype,
+            "shape": shape,
+            "wrong": rng.choice(WRONG)[0] if rng.random() < 0.2 else None,
+        }
     shape = [rng.choice([0, 1, 1, 2, 3, 4, 5, 9]) for _ in range(rng.randrange(5))]
     view = draw_view(rng, shape, dtype, kind == "export")
     item = np.dtype(dtype).itemsize
@@ -100,8 +129,10 @@ def check_import(case: dict[str, Any]) -> None:
     code, bits = CODES[view["dtype"]]
     ndim = len(view["shape"])
     changes: dict[str, Any] = {
-        "data": memory.ctypes.data + view["offset"] - case["byte_offset"], "byte_offset": case["byte_offset"], "ndim": ndim,
-        "code": code, "bits": bits, "shape": tuple(view["shape"]), "strides": tuple(s // a.itemsize for s in view["strides"]),
+        "data": memory.ctypes.data + view["offset"] - case["byte_offset"],
+        "byte_offset": case["byte_offset"], "ndim": ndim,
+        "code": code, "bits": bits, "shape": tuple(view["shape"]),
+        "strides": tuple(s // a.itemsize for s in view["strides"]),
         "flags": case["flags"],
     }  # fmt: skip
     name, value = case.get("wrong", (None, None))
@@ -124,7 +155,11 @@ def check_import(case: dict[str, Any]) -> None:
     got = None
     try:
         if case["door"] in ("from_dlpack", "copy"):
-            got = gb.from_dlpack(source, copy=True) if case["door"] == "copy" else gb.from_dlpack(source)
+            got = (
+                gb.from_dlpack(source, copy=True)
+                if case["door"] == "copy"
+                else gb.from_dlpack(source)
+            )
         elif case["door"] == "Field":
             got = gb.Field(source)
         elif case["door"] == "as_numpy":
@@ -154,9 +189,9 @@ def check_import(case: dict[str, Any]) -> None:
     if made.deleted != wanted:
         gc.collect()
     # through the exchange API a refusal happens after or before the tensor was asked for
-    assert made.deleted == wanted or (refused and case["way"] == "exchange" and made.deleted == 0 and not safe), (
-        f"released {made.deleted} times"
-    )
+    assert made.deleted == wanted or (
+        refused and case["way"] == "exchange" and made.deleted == 0 and not safe
+    ), f"released {made.deleted} times"
     Hostile.alive.clear()
 
 
@@ -170,7 +205,9 @@ def check_export(case: dict[str, Any]) -> None:
         a.flags.writeable = False
     field = gb.Field(a)
     keywords = {
-        key: tuple(case[name]) for key, name in (("max_version", "version"), ("dl_device", "device")) if case[name] is not None
+        key: tuple(case[name])
+        for key, name in (("max_version", "version"), ("dl_device", "device"))
+        if case[name] is not None
     }
     if case["copy"] is not None:
         keywords["copy"] = case["copy"]
@@ -186,7 +223,12 @@ def check_export(case: dict[str, Any]) -> None:
         pointer = api.PyCapsule_GetPointer(capsule, label)
         tensor = (Versioned if versioned else Legacy).from_address(pointer)
         t = tensor.tensor
-        assert (t.ndim, t.code, t.bits, t.lanes, t.device_type) == (a.ndim, *CODES[view["dtype"]], 1, 1)
+        assert (t.ndim, t.code, t.bits, t.lanes, t.device_type) == (
+            a.ndim,
+            *CODES[view["dtype"]],
+            1,
+            1,
+        )
         assert tuple(t.shape[i] for i in range(t.ndim)) == a.shape
         if versioned:
             assert tensor.major == 1 and bool(tensor.flags & 2) == (case["copy"] is True)
@@ -195,21 +237,29 @@ def check_export(case: dict[str, Any]) -> None:
             ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), USED[label])
             del field, a, memory
             if t.data and view["nbytes"]:
-                strides = tuple(t.strides[i] * t.bits // 8 for i in range(t.ndim)) if t.strides else None
+                strides = (
+                    tuple(t.strides[i] * t.bits // 8 for i in range(t.ndim)) if t.strides else None
+                )
                 dtype = np.dtype(view["dtype"])
                 shape = tuple(t.shape[i] for i in range(t.ndim))
                 size = math.prod(shape)
                 if size:
-                    low = sum(min(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False))
+                    low = sum(
+                        min(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False)
+                    )
                     high = (
                         sum(max(s * (n - 1), 0) for s, n in zip(strides or (), shape, strict=False))
                         if strides
                         else (size - 1) * dtype.itemsize
                     )
-                    raw = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(t.data + t.byte_offset + low)
+                    raw = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(
+                        t.data + t.byte_offset + low
+                    )
                     seen = np.ndarray(shape, dtype, raw, -low, strides)
                     expected = array(np.zeros(case["nbytes"], np.uint8), view)
-                    expected[...] = values(np.random.default_rng(case["data"]), expected.dtype, expected.shape)
+                    expected[...] = values(
+                        np.random.default_rng(case["data"]), expected.dtype, expected.shape
+                    )
                     assert np.array_equal(seen, expected)
                     del seen, raw
             tensor.deleter(pointer)
@@ -224,9 +274,19 @@ def check_allocate(case: dict[str, Any]) -> None:
     table = table_of(gb.Field)
     code, bits = CODES[case["dtype"]]
     shape = (ctypes.c_int64 * max(len(case["shape"]), 1))(*case["shape"])
-    prototype = Tensor(device_type=1, ndim=len(case["shape"]), code=code, bits=bits, lanes=1, shape=shape)
+    prototype = Tensor(
+        device_type=1, ndim=len(case["shape"]), code=code, bits=bits, lanes=1, shape=shape
+    )
     if case["wrong"]:
-        setattr(prototype, case["wrong"], dict(WRONG)[case["wrong"]][0]) if case["wrong"] not in ("major", "data") else None
+        (
+            setattr(prototype, case["wrong"], dict(WRONG)[case["wrong"]][0])
+            if case["wrong"]
+            not in (
+                "major",
+                "data",
+            )
+            else None
+        )
     said: list[Any] = []
     fail = FAIL(lambda ctx, kind, text: said.append((kind, text)))
     out = ctypes.c_void_p()
@@ -235,13 +295,17 @@ def check_allocate(case: dict[str, Any]) -> None:
     nbytes = math.prod(case["shape"]) * bits // 8
     if status != 0:
         assert len(said) == 1 and said[0][1], said
-        assert case["wrong"] or max(case["shape"], default=0) >= 1 << 31, f"no {nbytes} bytes: {said}"
+        assert case["wrong"] or max(case["shape"], default=0) >= 1 << 31, (
+            f"no {nbytes} bytes: {said}"
+        )
         assert gb.memory.stats()["live_bytes"] == stats["live_bytes"]
         return
     assert not said and case["wrong"] in (None, "major", "data")
     after = gb.memory.stats()
     assert after["live_buffers"] == stats["live_buffers"] + 1
-    assert after["live_bytes"] - stats["live_bytes"] >= nbytes, f"{after['live_bytes'] - stats['live_bytes']} bytes for {nbytes}"
+    assert after["live_bytes"] - stats["live_bytes"] >= nbytes, (
+        f"{after['live_bytes'] - stats['live_bytes']} bytes for {nbytes}"
+    )
     made = Versioned.from_address(out.value or 0)
     assert [made.tensor.shape[i] for i in range(made.tensor.ndim)] == case["shape"]
     if 0 < nbytes < 1 << 22:

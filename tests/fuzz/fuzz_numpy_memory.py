@@ -1,4 +1,6 @@
-"""NumPy's own arrays in gridbuf's memory (NEP 49): whatever NumPy does with memory, with values, objects and strings counted."""
+"""NumPy's own arrays in gridbuf's memory (NEP 49): whatever NumPy does with memory, with values,
+objects and strings counted.
+"""
 
 import copy
 import gc
@@ -13,14 +15,17 @@ import numpy as np
 import gridbuf as gb
 from gridbuf.interop.numpy import memory
 
-STEPS = ["new", "new", "objects", "strings", "resize", "grow", "fromiter", "sort", "pickle", "concatenate", "view", "astype", "drop", "drop",
-         "outside", "copy", "reduce", "where", "structured", "record", "save", "huge", "field", "random", "swap", "partition", "einsum",
+STEPS = ["new", "new", "objects", "strings", "resize", "grow", "fromiter", "sort", "pickle",
+"concatenate", "view", "astype", "drop", "drop",
+         "outside", "copy", "reduce", "where", "structured", "record", "save", "huge", "field",
+         "random", "swap", "partition", "einsum",
          "frombuffer", "iter", "setstate", "trim"]  # fmt: skip
 
 
 def draw(rng: random.Random) -> dict[str, Any]:
     return {
-        "threads": [[[rng.choice(STEPS), rng.choice([0, 1, 2, 7, 7, 64, 64, 100, 300, 1000, 5000]), rng.randrange(100)] for _ in range(rng.randrange(3, 25))]
+        "threads": [[[rng.choice(STEPS), rng.choice([0, 1, 2, 7, 7, 64, 64, 100, 300, 1000, 5000]),
+        rng.randrange(100)] for _ in range(rng.randrange(3, 25))]
                     for _ in range(rng.choice([1, 1, 1, 3]))],
         "switch": rng.random() < 0.3,
     }  # fmt: skip
@@ -63,7 +68,9 @@ class Held:
 
     def look(self) -> None:
         for a, values in self.arrays:
-            assert [v.value if isinstance(v, Counted) else v for v in a.tolist()] == values, "somebody wrote here"
+            assert [v.value if isinstance(v, Counted) else v for v in a.tolist()] == values, (
+                "somebody wrote here"
+            )
 
 
 def step(held: Held, what: str, n: int, pick: int) -> None:
@@ -110,7 +117,10 @@ def step(held: Held, what: str, n: int, pick: int) -> None:
         assert np.add.reduce(a) == sum(values) or a.dtype == "f4"
         held.add(np.cumsum(np.ones(n)), [float(i + 1) for i in range(n)])
     elif what == "where":
-        held.add(np.where(np.arange(n) % 2 == 0, 1.0, 2.0), [1.0 if i % 2 == 0 else 2.0 for i in range(n)])
+        held.add(
+            np.where(np.arange(n) % 2 == 0, 1.0, 2.0),
+            [1.0 if i % 2 == 0 else 2.0 for i in range(n)],
+        )
     elif what == "structured":
         b = np.zeros(min(n, 500), [("a", "f8"), ("b", "i4")])
         b["b"] = pick
@@ -186,7 +196,9 @@ def check(case: dict[str, Any]) -> None:
     if len(case["threads"]) == 1:
         work(case["threads"][0], failed, kept)
     else:
-        threads = [threading.Thread(target=work, args=(steps, failed, kept)) for steps in case["threads"]]
+        threads = [
+            threading.Thread(target=work, args=(steps, failed, kept)) for steps in case["threads"]
+        ]
         for t in threads:
             t.start()
         for t in threads:
@@ -201,5 +213,6 @@ def check(case: dict[str, Any]) -> None:
     assert live() == before, f"{live()} after {before}"
 
 
-# What NumPy makes once and keeps (tables of its random generators, say) is made before anything is counted.
+# What NumPy makes once and keeps (tables of its random generators, say) is made before anything is
+# counted.
 work([[what, 7, pick] for what in STEPS for pick in range(3) if what != "drop"], [], [])

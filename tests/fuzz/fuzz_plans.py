@@ -1,4 +1,6 @@
-"""Plans of any request, against a short model of strides, padding, boundary and offset; then blocks, used before or not."""
+"""Plans of any request, against a short model of strides, padding, boundary and offset; then
+blocks, used before or not.
+"""
 
 import math
 import random
@@ -8,19 +10,46 @@ import numpy as np
 
 import gridbuf as gb
 
-# Name: (the cartesian axes, slowest first, or how positions are ordered; alignment in items; on a GPU).
+# Name: (the cartesian axes, slowest first, or how positions are ordered; alignment in items; on a
+# GPU).
 PRESETS = {
-    "C": ("first", 1), "F": ("last", 1), "numpy": ("IJK", 1), "debug": ("IJK", 1), "gt:cpu_kfirst": ("IJK", 1),
-    "gt:cpu_ifirst": ("KJI", 1), "dace:cpu": ("KIJ", 1), "dace:cpu_kfirst": ("IJK", 1), "dace:cpu_KJI": ("KJI", 1),
+    "C": ("first", 1), "F": ("last", 1), "numpy": ("IJK", 1), "debug": ("IJK", 1),
+    "gt:cpu_kfirst": ("IJK", 1),
+    "gt:cpu_ifirst": ("KJI", 1), "dace:cpu": ("KIJ", 1), "dace:cpu_kfirst": ("IJK", 1),
+    "dace:cpu_KJI": ("KJI", 1),
     "gtx86": ("IJK", 1), "gtmc": ("JKI", 8),
 }  # fmt: skip
-DTYPES = ["?", "b", "h", "i", "q", "e", "f", "d", "g", "F", "D", "G", ">d", "V7", "S3", "U5", "M8[s]", "(2,3)f", "(2,2)i"]
+DTYPES = [
+    "?",
+    "b",
+    "h",
+    "i",
+    "q",
+    "e",
+    "f",
+    "d",
+    "g",
+    "F",
+    "D",
+    "G",
+    ">d",
+    "V7",
+    "S3",
+    "U5",
+    "M8[s]",
+    "(2,3)f",
+    "(2,2)i",
+]
 
 
 def draw(rng: random.Random) -> dict[str, Any]:
     ndim = rng.choice([0, 1, 2, 3, 3, 3, 4, 5])
     shape = [
-        rng.choice([0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 64, 100]) if rng.random() < 0.9 else rng.randrange(200)
+        (
+            rng.choice([0, 1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 64, 100])
+            if rng.random() < 0.9
+            else rng.randrange(200)
+        )
         for _ in range(ndim)
     ]
     while math.prod(max(n, 1) for n in shape) > 20000:
@@ -63,7 +92,12 @@ def model(case: dict[str, Any]) -> dict[str, Any]:
         if order in ("first", "last"):
             slowest = list(range(ndim)) if order == "first" else list(range(ndim))[::-1]
         else:
-            slowest = sorted(range(ndim), key=lambda d: (0, int(names[d])) if names[d].isdigit() else (1, order.index(names[d])))
+            slowest = sorted(
+                range(ndim),
+                key=lambda d: (
+                    (0, int(names[d])) if names[d].isdigit() else (1, order.index(names[d]))
+                ),
+            )
         ranks = [slowest.index(d) for d in range(ndim)]
     boundary = case.get("byte_alignment", 64)
     if alignment > 1:
@@ -79,11 +113,16 @@ def model(case: dict[str, Any]) -> dict[str, Any]:
             padded[d] = -(-shape[d] // row) * row
         strides[d] = reach
         reach *= max(padded[d], 1)
-    aligned = [*(case.get("aligned_index") or case.get("halo") or [0] * given), *[0] * (ndim - given)]
+    aligned = [
+        *(case.get("aligned_index") or case.get("halo") or [0] * given),
+        *[0] * (ndim - given),
+    ]
     distance = sum(a * s for a, s in zip(aligned, strides, strict=True))
     return {
-        "shape": tuple(shape), "strides": tuple(strides), "padded_shape": tuple(padded), "layout": tuple(ranks), "dims": tuple(names),
-        "byte_alignment": boundary, "offset": -distance % boundary, "nbytes": math.prod(shape) * base.itemsize, "aligned_index": tuple(aligned),
+        "shape": tuple(shape), "strides": tuple(strides), "padded_shape": tuple(padded),
+        "layout": tuple(ranks), "dims": tuple(names),
+        "byte_alignment": boundary, "offset": -distance % boundary,
+        "nbytes": math.prod(shape) * base.itemsize, "aligned_index": tuple(aligned),
     }  # fmt: skip
 
 
@@ -93,17 +132,30 @@ def check(case: dict[str, Any]) -> None:
     dtype = np.dtype(case["dtype"])
     plan = gb.plan(shape, dtype, **request)
     for name, value in wanted.items():
-        assert getattr(plan, name) == value, f"{name}: {getattr(plan, name)}, the model says {value}"
+        assert getattr(plan, name) == value, (
+            f"{name}: {getattr(plan, name)}, the model says {value}"
+        )
     if plan.nbytes == 0:
-        assert plan.alloc_nbytes <= 8192 + 2 * plan.byte_alignment, f"{plan.alloc_nbytes} bytes for no element"
-    for make in (gb.empty, gb.zeros, gb.ones if case["ones"] and dtype.base.kind in "?bifc" else gb.empty):
+        assert plan.alloc_nbytes <= 8192 + 2 * plan.byte_alignment, (
+            f"{plan.alloc_nbytes} bytes for no element"
+        )
+    for make in (
+        gb.empty,
+        gb.zeros,
+        gb.ones if case["ones"] and dtype.base.kind in "?bifc" else gb.empty,
+    ):
         a = make(shape, dtype, **request)
         assert a.shape == wanted["shape"] and a.dtype == dtype.base
         assert a.size < 2 or all(
-            n == 1 or got == want for n, got, want in zip(a.shape, a.strides, wanted["strides"], strict=True)
+            n == 1 or got == want
+            for n, got, want in zip(a.shape, a.strides, wanted["strides"], strict=True)
         ), (a.strides, wanted["strides"])
         if a.size:
-            address = a.__array_interface__["data"][0] if a.dtype.kind != "M" else a.view("i8").__array_interface__["data"][0]
+            address = (
+                a.__array_interface__["data"][0]
+                if a.dtype.kind != "M"
+                else a.view("i8").__array_interface__["data"][0]
+            )
             assert address % wanted["byte_alignment"] == wanted["offset"]
         if make is not gb.empty and dtype.base.kind in "?bifc":
             assert (a == (make is gb.ones)).all()
@@ -114,6 +166,12 @@ def check(case: dict[str, Any]) -> None:
         else:
             a[...] = np.full((), b"x" * a.itemsize, a.dtype)  # dirt for whoever gets the block next
     if "halo" not in request or len(request["halo"]) == len(shape):
-        field_request = {("dims" if key == "dimensions" else key): value for key, value in request.items()}
+        field_request = {
+            ("dims" if key == "dimensions" else key): value for key, value in request.items()
+        }
         field = gb.Field.zeros(shape, dtype, **field_request)
-        assert field.shape == wanted["shape"] and field.dims == wanted["dims"] and not any(np.asarray(field).tobytes())
+        assert (
+            field.shape == wanted["shape"]
+            and field.dims == wanted["dims"]
+            and not any(np.asarray(field).tobytes())
+        )

@@ -1,6 +1,8 @@
-"""Model steps over Fields, storages, arrays and blocks while the process runs out of threads, memory, files or time, forks and
-takes signals. Each program runs in a child; the same steps in plain NumPy say what it must hold. A step may fail by a clean
-exception of its limit; its target is then unknown, and so is all that follows from it."""
+"""Model steps over Fields, storages, arrays and blocks while the process runs out of threads,
+memory, files or time, forks and takes signals. Each program runs in a child; the same steps in
+plain NumPy say what it must hold. A step may fail by a clean exception of its limit; its target is
+then unknown, and so is all that follows from it.
+"""
 
 import errno
 import json
@@ -53,7 +55,12 @@ SPARE = {
     "files": [0, 1, 3, 10],
     "size": [0, 100, 5000],
 }
-NUMBERS = {"files": (errno.EMFILE,), "size": (errno.EFBIG,), "memory": (errno.ENOMEM,), "threads": (errno.EAGAIN,)}
+NUMBERS = {
+    "files": (errno.EMFILE,),
+    "size": (errno.EFBIG,),
+    "memory": (errno.ENOMEM,),
+    "threads": (errno.EAGAIN,),
+}
 PATIENCE = 120
 tempfile.gettempdir()  # looked for with a file, which a limit of sizes would refuse
 
@@ -74,18 +81,26 @@ def draw(rng: random.Random) -> Case:
         "backend": rng.choice(BACKENDS),
         "halo": rng.randrange(3),
         "workers": rng.choice([1, 2, 6]),
-        "steps": [[rng.choice(STEPS), *rng.sample(range(len(SLOTS)), 3), rng.randrange(17)] for _ in range(rng.randrange(3, 12))],
+        "steps": [
+            [rng.choice(STEPS), *rng.sample(range(len(SLOTS)), 3), rng.randrange(17)]
+            for _ in range(rng.randrange(3, 12))
+        ],
     }
 
 
 def start(case: Case) -> list[np.ndarray]:
     shape = SHAPES[case["size"]]
-    return [((np.arange(np.prod(shape)) * (n + 3)) % 17).astype("f8").reshape(shape) for n in range(len(SLOTS))]
+    return [
+        ((np.arange(np.prod(shape)) * (n + 3)) % 17).astype("f8").reshape(shape)
+        for n in range(len(SLOTS))
+    ]
 
 
 def laplacian(around: np.ndarray) -> np.ndarray:
     inner = around[1:-1, 1:-1]
-    return (around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4 * inner) % 17
+    return (
+        around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4 * inner
+    ) % 17
 
 
 def digest(values: Any) -> int:
@@ -108,7 +123,9 @@ class Program:
         self.grid = gbd.grid(self.shape[:2], blocks=(2, 2), periodic="IJ", halo=1)
         wide = tuple(n + 2 * halo for n in self.shape)
         make: dict[str, Callable[[], Any]] = {
-            "field": lambda: gb.Field.zeros(wide, dims="IJK", halo=(halo,) * 3, backend=case["backend"]),
+            "field": lambda: gb.Field.zeros(
+                wide, dims="IJK", halo=(halo,) * 3, backend=case["backend"]
+            ),
             "storage": lambda: gs.zeros(self.shape),
             "array": lambda: gb.zeros(self.shape, backend=case["backend"]),
         }
@@ -125,7 +142,13 @@ class Program:
 
     def values(self, number: int) -> np.ndarray:
         found = self.of(number)
-        return found.numpy() if isinstance(found, self.gb.Field) else found if isinstance(found, np.ndarray) else found.to_numpy()
+        return (
+            found.numpy()
+            if isinstance(found, self.gb.Field)
+            else found
+            if isinstance(found, np.ndarray)
+            else found.to_numpy()
+        )
 
     def fill(self, d: int, a: int, b: int, v: int) -> None:
         self.gb.fill(self.of(d), float(v))
@@ -218,8 +241,15 @@ class Child:
             with open("/proc/self/statm") as file:
                 mapped = int(file.read().split()[0]) * resource.getpagesize()
             files = 1 + max(map(int, os.listdir("/proc/self/fd")))
-            now = {"threads": len(os.listdir("/proc/self/task")), "memory": mapped, "files": files, "size": 0}
-            resource.setrlimit(LIMITS[limit], (now[limit] + spare, resource.getrlimit(LIMITS[limit])[1]))
+            now = {
+                "threads": len(os.listdir("/proc/self/task")),
+                "memory": mapped,
+                "files": files,
+                "size": 0,
+            }
+            resource.setrlimit(
+                LIMITS[limit], (now[limit] + spare, resource.getrlimit(LIMITS[limit])[1])
+            )
 
     def lift(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -237,7 +267,11 @@ class Child:
             if result is not None:
                 self.numbers[number] = result
         except Exception as error:
-            self.failed[number] = [type(error).__name__, str(error)[:300], getattr(error, "errno", None)]
+            self.failed[number] = [
+                type(error).__name__,
+                str(error)[:300],
+                getattr(error, "errno", None),
+            ]
 
     def fork(self) -> None:
         pid = os.fork()
@@ -246,7 +280,9 @@ class Child:
         else:
             while True:
                 try:
-                    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, "a forked child died"
+                    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, (
+                        "a forked child died"
+                    )
                     return
                 except Alarm:
                     continue
@@ -269,14 +305,21 @@ class Child:
                     self.failed.pop(number, None)
         self.lift()
         hashes = [digest(made[0].values(n)) for n in range(len(SLOTS))] if made else None
-        report = {"name": self.name, "failed": self.failed, "numbers": self.numbers, "hashes": hashes}
+        report = {
+            "name": self.name,
+            "failed": self.failed,
+            "numbers": self.numbers,
+            "hashes": hashes,
+        }
         os.write(self.pipe, (json.dumps(report) + "\n").encode())
 
 
 # ---- the same in NumPy, and the comparison ----
 
 
-def expected(case: Case, failed: dict[int, Any]) -> tuple[list[np.ndarray | None], Iterator[tuple[int, float]]]:
+def expected(
+    case: Case, failed: dict[int, Any]
+) -> tuple[list[np.ndarray | None], Iterator[tuple[int, float]]]:
     """The slots, None where unknown, and the numbers of the steps that did not fail."""
     slots: list[np.ndarray | None] = [*start(case)]
     numbers: dict[int, float] = {}
@@ -292,7 +335,9 @@ def expected(case: Case, failed: dict[int, Any]) -> tuple[list[np.ndarray | None
         elif name in ("add", "thread"):
             slots[d] = None if x is None or y is None else (x + y) % 17
         elif name == "gufunc":
-            slots[d] = None if x is None or y is None else [np.maximum, np.minimum, np.fmax][v % 3](x, y)
+            slots[d] = (
+                None if x is None or y is None else [np.maximum, np.minimum, np.fmax][v % 3](x, y)
+            )
         elif name == "exchange":
             slots[d] = None if x is None else laplacian(np.pad(x, ((1, 1), (1, 1), (0, 0)), "wrap"))
         elif name in ("sum", "reduce", "dlpack") and x is not None:
@@ -312,7 +357,11 @@ def clean(limit: str | None, kind: str, text: str, number: int | None) -> bool:
         return True
     if limit == "files" and kind in ("ImportError", "OSError", "ModuleNotFoundError"):
         return True
-    return limit in ("memory", "threads") and kind in ("RuntimeError", "ImportError") and "thread" in text
+    return (
+        limit in ("memory", "threads")
+        and kind in ("RuntimeError", "ImportError")
+        and "thread" in text
+    )
 
 
 def check(case: Case) -> None:

@@ -1,5 +1,6 @@
-"""Python that runs in the middle of a call: what __index__, __float__, __str__, __del__, progress, gc callbacks, weakrefs, trace
-functions and other threads may do to the objects at hand. Nothing crashes, no wrong element is written, nothing is left over.
+"""Python that runs in the middle of a call: what __index__, __float__, __str__, __del__, progress,
+gc callbacks, weakrefs, trace functions and other threads may do to the objects at hand. Nothing
+crashes, no wrong element is written, nothing is left over.
 """
 
 import contextlib
@@ -22,18 +23,25 @@ from dlpack_structs import Hostile
 
 ONE = np.zeros(1)
 add = gufunc.from_ufunc(np.add)
-MISCHIEF = ["reshape", "dtype", "strides", "resize", "setitem", "drop", "gc", "again", "trim", "backend", "raise", "interrupt",
+MISCHIEF = ["reshape", "dtype", "strides", "resize", "setitem", "drop", "gc", "again", "trim",
+"backend", "raise", "interrupt",
             "threads", "export", "mutate list", "limit"]  # fmt: skip
-WAYS = ["index in key", "index in assign", "float in fill", "float in full", "str in backend", "del in backend", "progress", "gc callback",
-        "weakref", "trace", "array method", "dlpack method", "interface property", "layout", "index in shape", "index in halo", "bool in padding",
-        "output_dims", "where method", "generator", "dtype attribute", "dtype of a class", "register", "copy method", "capsule twice"]  # fmt: skip
+WAYS = ["index in key", "index in assign", "float in fill", "float in full", "str in backend",
+"del in backend", "progress", "gc callback",
+        "weakref", "trace", "array method", "dlpack method", "interface property", "layout",
+        "index in shape", "index in halo", "bool in padding",
+        "output_dims", "where method", "generator", "dtype attribute", "dtype of a class",
+        "register", "copy method", "capsule twice"]  # fmt: skip
 
 
 def draw(rng: random.Random) -> dict[str, Any]:
     return {
-        "way": rng.choice(WAYS), "what": [rng.choice(MISCHIEF) for _ in range(rng.choice([1, 1, 1, 2, 3]))],
-        "shape": rng.choice([[1000], [10, 100], [1], [7, 11, 13], [4, 4]]), "dtype": rng.choice(["d", "f", "i", "D", "V7", "s"]),
-        "field": rng.random() < 0.4, "threads": rng.random() < 0.1, "number": rng.randrange(1 << 30),
+        "way": rng.choice(WAYS),
+        "what": [rng.choice(MISCHIEF) for _ in range(rng.choice([1, 1, 1, 2, 3]))],
+        "shape": rng.choice([[1000], [10, 100], [1], [7, 11, 13], [4, 4]]),
+        "dtype": rng.choice(["d", "f", "i", "D", "V7", "s"]),
+        "field": rng.random() < 0.4, "threads": rng.random() < 0.1,
+        "number": rng.randrange(1 << 30),
     }  # fmt: skip
 
 
@@ -42,7 +50,11 @@ class Scene:
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.case, self.turns, self.junk, self.number = case, 0, [], case["number"]
-        dtype = np.dtype([("a", "<i4"), ("b", "<f8")]) if case["dtype"] == "s" else np.dtype(case["dtype"])
+        dtype = (
+            np.dtype([("a", "<i4"), ("b", "<f8")])
+            if case["dtype"] == "s"
+            else np.dtype(case["dtype"])
+        )
         if case["dtype"] == "s":
             dtype = np.dtype([(f"a{self.number}", "<i4"), ("b", "<f8")])  # never seen before
         self.array = gb.zeros(tuple(case["shape"]), dtype)
@@ -66,7 +78,9 @@ class Scene:
                     ndim = a.ndim
                     a.shape = (a.size,) if ndim > 1 else (a.size, 1)
                     # whoever still looks at the old shape looks at that of one of these
-                    self.junk += [as_strided(ONE, (1000,) * ndim, (1 << 24,) * ndim) for _ in range(20)]
+                    self.junk += [
+                        as_strided(ONE, (1000,) * ndim, (1 << 24,) * ndim) for _ in range(20)
+                    ]
             elif what == "dtype":
                 for a in targets:
                     a.dtype = np.dtype("i1")
@@ -95,7 +109,10 @@ class Scene:
         elif what == "interrupt":
             raise KeyboardInterrupt
         elif what == "threads":
-            threads = [threading.Thread(target=lambda: [gb.Field.zeros((n + 1, 2))[1:] for n in range(5)]) for _ in range(2)]
+            threads = [
+                threading.Thread(target=lambda: [gb.Field.zeros((n + 1, 2))[1:] for n in range(5)])
+                for _ in range(2)
+            ]
             for t in threads:
                 t.start()
             for t in threads:
@@ -184,7 +201,11 @@ def run(scene: Scene, way: str) -> None:
         gb.empty((5, 5), padding=number(scene, 3))
         gb.empty((5, 5), byte_alignment=number(scene, 64))
     elif way == "output_dims":
-        g = gufunc.GUFunc("(n)->(m)", [gufunc.numpy_loop(1, "d->d")], output_dims=lambda sizes: (scene.turn(), {"m": 10**30})[1])
+        g = gufunc.GUFunc(
+            "(n)->(m)",
+            [gufunc.numpy_loop(1, "d->d")],
+            output_dims=lambda sizes: (scene.turn(), {"m": 10**30})[1],
+        )
         g(np.ones(3))
     elif way == "where method":
         add(np.ones(3), asked(scene, "array method"), where=number(scene, 1))
@@ -209,7 +230,9 @@ def run(scene: Scene, way: str) -> None:
         gb.empty((3,), Kind)
         scene.turn()
         Kind.dtype = np.dtype("f4")
-        assert gb.empty((3,), Kind).dtype == np.empty(3, Kind).dtype, "a class is asked for its dtype each time"
+        assert gb.empty((3,), Kind).dtype == np.empty(3, Kind).dtype, (
+            "a class is asked for its dtype each time"
+        )
     elif way == "register":
         registering(scene)
     elif way == "copy method":
@@ -288,12 +311,16 @@ def asked(scene: Scene, way: str) -> Any:
         Asked.__dlpack__ = lambda self, **k: (scene.turn(), np.ones(4).__dlpack__(**k))[1]  # type: ignore[attr-defined]
         Asked.__dlpack_device__ = lambda self: (scene.turn(), (1, 0))[1]  # type: ignore[attr-defined]
     else:
-        Asked.__array_interface__ = property(lambda self: (scene.turn(), scene.foreign.__array_interface__)[1])  # type: ignore[attr-defined]
+        Asked.__array_interface__ = property(
+            lambda self: (scene.turn(), scene.foreign.__array_interface__)[1]
+        )  # type: ignore[attr-defined]
     return Asked()
 
 
 def observed(scene: Scene, way: str, dst: Any) -> None:
-    """A few calls while the collector, a dying object or every line of Python has something to do."""
+    """A few calls while the collector, a dying object or every line of Python has something
+    to do.
+    """
 
     def calls() -> None:
         field = gb.Field(scene.foreign)
@@ -359,21 +386,38 @@ def check(case: dict[str, Any]) -> None:
         run(scene, case["way"])
         done = True
     except (ZeroDivisionError, KeyboardInterrupt) as error:
-        assert {ZeroDivisionError: "raise", KeyboardInterrupt: "interrupt"}[type(error)] in case["what"]
-    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError, OverflowError, MemoryError, BufferError) as error:
+        assert {ZeroDivisionError: "raise", KeyboardInterrupt: "interrupt"}[type(error)] in case[
+            "what"
+        ]
+    except (
+        TypeError,
+        ValueError,
+        RuntimeError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+        MemoryError,
+        BufferError,
+    ) as error:
         assert not isinstance(error, SystemError), repr(error)
     finally:
         if case["threads"]:
             stop.set()
             other.join()
             sys.setswitchinterval(old)
-    if done and case["way"] == "float in fill" and not {"dtype", "strides", "resize"} & set(case["what"]):
+    if (
+        done
+        and case["way"] == "float in fill"
+        and not {"dtype", "strides", "resize"} & set(case["what"])
+    ):
         one = np.zeros((), watch.dtype)
         one[()] = 1
         assert (watch == one).all(), "not all was filled"
     del watch
     scene.junk.clear()
-    scene.array = scene.foreign = scene.field = scene.filled = None  # a layout and a memo of names may keep the scene itself
+    scene.array = scene.foreign = scene.field = scene.filled = (
+        None  # a layout and a memo of names may keep the scene itself
+    )
     scene.turns = 3
     if live() != before:
         gc.collect()

@@ -1,7 +1,8 @@
-"""Chains of slices, transposes and domains of a Field, against an ndarray and lists that say what every element is.
+"""Chains of slices, transposes and domains of a Field, against an ndarray and lists that say what
+every element is.
 
-The model of halos and origins does not calculate: every point of an index carries the word "low", "high" or "", and a slice of
-the words is what the slice of the halo must say.
+The model of halos and origins does not calculate: every point of an index carries the word "low",
+"high" or "", and a slice of the words is what the slice of the halo must say.
 """
 
 import random
@@ -28,7 +29,9 @@ def draw_key(rng: random.Random, shape: list[int]) -> Any:
     parts: list[Any] = []
     for n in shape[: rng.randrange(len(shape) + 1)] or shape[:1]:
         if rng.random() < 0.2:
-            parts.append(rng.randrange(-n - (rng.random() < 0.1), n + (rng.random() < 0.1)) if n else 0)
+            parts.append(
+                rng.randrange(-n - (rng.random() < 0.1), n + (rng.random() < 0.1)) if n else 0
+            )
         else:
             step = rng.choice([None, 1, 1, 2, 3, -1, -1, -2, 7, rng.choice(HUGE)])
             parts.append([draw_bound(rng, n), draw_bound(rng, n), step])
@@ -50,7 +53,11 @@ def draw(rng: random.Random) -> dict[str, Any]:
     shape = [rng.choice([0, 1, 2, 3, 4, 5, 6, 7, 9, 12]) for _ in range(ndim)]
     view = draw_view(rng, shape, rng.choice([*PLAIN, "V7", ">f"]), rng.random() < 0.7)
     view["nbytes"] = place(rng, [view], True)
-    halo = [sorted(rng.randrange(n + 1) for _ in range(2)) for n in shape] if rng.random() < 0.7 else None
+    halo = (
+        [sorted(rng.randrange(n + 1) for _ in range(2)) for n in shape]
+        if rng.random() < 0.7
+        else None
+    )
     steps: list[Any] = []
     for _ in range(rng.randrange(1, 6)):
         kind = rng.random()
@@ -61,7 +68,8 @@ def draw(rng: random.Random) -> dict[str, Any]:
         else:
             steps.append([rng.choice(["domain", "numpy", "copy", "memoryview"]), 0])
     return {
-        "view": view, "dims": rng.sample(NAMES, ndim), "halo": halo and [[low, n - high] for (low, high), n in zip(halo, shape, strict=True)],
+        "view": view, "dims": rng.sample(NAMES, ndim),
+        "halo": halo and [[low, n - high] for (low, high), n in zip(halo, shape, strict=True)],
         "origin": [rng.randrange(n + 1) for n in shape] if rng.random() < 0.5 else None,
         "steps": steps, "assign": draw_key(rng, shape), "data": rng.randrange(1 << 30),
     }  # fmt: skip
@@ -100,11 +108,20 @@ class Model:
 
     def transposed(self, order: list[int]) -> "Model":
         pick = lambda row: None if row is None else [row[d] for d in order]  # noqa: E731
-        return Model(self.array.transpose(order), [self.dims[d] for d in order], pick(self.words), pick(self.before))
+        return Model(
+            self.array.transpose(order),
+            [self.dims[d] for d in order],
+            pick(self.words),
+            pick(self.before),
+        )
 
     @property
     def halo(self) -> Any:
-        return None if self.words is None else tuple((row.count("low"), row.count("high")) for row in self.words)
+        return (
+            None
+            if self.words is None
+            else tuple((row.count("low"), row.count("high")) for row in self.words)
+        )
 
     @property
     def origin(self) -> Any:
@@ -116,15 +133,26 @@ def same(a: Any, b: Any) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     if b.dtype.char in "gG":  # elements that lie on one another are no numbers, and equal nothing
-        a, b = (np.ascontiguousarray(c).reshape(-1).view(np.uint8).reshape(-1, 16)[:, :10] for c in (a, b))
+        a, b = (
+            np.ascontiguousarray(c).reshape(-1).view(np.uint8).reshape(-1, 16)[:, :10]
+            for c in (a, b)
+        )
     return a.tobytes() == b.tobytes()
 
 
 def compare(field: Any, model: Model) -> None:
     a = model.array
     assert isinstance(field, gb.Field), type(field)
-    assert field.shape == a.shape and field.dtype == a.dtype and field.size == a.size and field.nbytes == a.nbytes
-    assert field.dims == tuple(str(d) for d in model.dims) or field.dims == tuple(model.dims), (field.dims, model.dims)
+    assert (
+        field.shape == a.shape
+        and field.dtype == a.dtype
+        and field.size == a.size
+        and field.nbytes == a.nbytes
+    )
+    assert field.dims == tuple(str(d) for d in model.dims) or field.dims == tuple(model.dims), (
+        field.dims,
+        model.dims,
+    )
     assert field.halo == model.halo, (field.halo, model.halo)
     assert field.origin == model.origin, (field.origin, model.origin)
     if a.size:
@@ -144,11 +172,18 @@ def check(case: dict[str, Any]) -> None:
     words = (
         None
         if halo is None
-        else [["low"] * low + [""] * (n - low - high) + ["high"] * high for (low, high), n in zip(halo, a.shape, strict=True)]
+        else [
+            ["low"] * low + [""] * (n - low - high) + ["high"] * high
+            for (low, high), n in zip(halo, a.shape, strict=True)
+        ]
     )
     if origin is None and halo is not None:
         origin = [low for low, _ in halo]
-    before = None if origin is None else [[i < o for i in range(n)] for o, n in zip(origin, a.shape, strict=True)]
+    before = (
+        None
+        if origin is None
+        else [[i < o for i in range(n)] for o, n in zip(origin, a.shape, strict=True)]
+    )
     model = Model(a, case["dims"], words, before)
     compare(field, model)
     for what, how in case["steps"]:
@@ -175,12 +210,20 @@ def check(case: dict[str, Any]) -> None:
             field = field.transpose([model.dims[d] for d in range(field.ndim)])
         elif what == "domain":
             inner = tuple(
-                slice(low, n - high) for (low, high), n in zip(model.halo or [(0, 0)] * field.ndim, field.shape, strict=True)
+                slice(low, n - high)
+                for (low, high), n in zip(
+                    model.halo or [(0, 0)] * field.ndim, field.shape, strict=True
+                )
             )
             model = model.cut(inner)
             field = field.domain
             model.before = [[] for _ in field.shape]  # the domain begins at its first point
-        elif what == "memoryview" and field.dtype.char not in "gG" and field.dtype.kind != "V" and field.dtype.byteorder != ">":
+        elif (
+            what == "memoryview"
+            and field.dtype.char not in "gG"
+            and field.dtype.kind != "V"
+            and field.dtype.byteorder != ">"
+        ):
             assert memoryview(field).tobytes() == model.array.tobytes()
         elif what == "copy":
             assert same(field.copy().numpy(), model.array)
@@ -201,7 +244,13 @@ def with_error(field: Any, key: Any) -> None:
 def assign(field: Any, a: Any, key: Any, memory: Any, case: dict[str, Any]) -> None:
     """The same assignment into a second block of bytes, by NumPy."""
     other = memory.copy()
-    b = np.ndarray(a.shape, a.dtype, other, a.__array_interface__["data"][0] - memory.__array_interface__["data"][0], a.strides)
+    b = np.ndarray(
+        a.shape,
+        a.dtype,
+        other,
+        a.__array_interface__["data"][0] - memory.__array_interface__["data"][0],
+        a.strides,
+    )
     try:
         target = b[key]
     except IndexError:

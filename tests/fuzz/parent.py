@@ -1,4 +1,6 @@
-"""The process that watches a fuzzer, starts it again after a failure, and says how to repeat one."""
+"""The process that watches a fuzzer, starts it again after a failure, and says how to repeat
+one.
+"""
 
 import argparse
 import importlib
@@ -40,7 +42,9 @@ def repeating(name: str, seed: int, number: int) -> str:
         if attempt(name, ["--seed", str(seed), "--case", which])[0]:
             return which
         if first == 0:
-            return f"{which}  (it did not fail again: threads or the address space have a part in it)"
+            return (
+                f"{which}  (it did not fail again: threads or the address space have a part in it)"
+            )
         back = max(back * 10, 1)
 
 
@@ -61,7 +65,9 @@ def report(name: str, seed: int, status: int, said: str, where: int, number: int
 def run(name: str, given: argparse.Namespace) -> int:
     """Run one fuzzer: how often it failed."""
     only = [
-        f"--{word}={getattr(given, word)}" for word in ("case", "corpus", "json", "without") if getattr(given, word) is not None
+        f"--{word}={getattr(given, word)}"
+        for word in ("case", "corpus", "json", "without")
+        if getattr(given, word) is not None
     ]
     failures = total = after = 0
     seed, end = given.seed, time.monotonic() + given.seconds

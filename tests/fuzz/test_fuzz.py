@@ -1,4 +1,6 @@
-"""Every fuzzer's corpus, and some cases of its own from a fixed seed; that a failure is found, told and can be repeated."""
+"""Every fuzzer's corpus, and some cases of its own from a fixed seed; that a failure is found, told
+and can be repeated.
+"""
 
 import re
 import subprocess
@@ -19,7 +21,9 @@ def fuzz(*options: str, folder: Path = HERE) -> subprocess.CompletedProcess[str]
 SLOW = {"programs": 12}  # a process for each case
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in NAMES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in NAMES]
+)
 def test_the_corpus_and_some_cases(name: str) -> None:
     done = fuzz(name, "--seed=1", f"--cases={SLOW.get(name, 150)}")
     assert done.returncode == 0, done.stdout[-8000:]
@@ -46,7 +50,9 @@ def test_a_failure_is_told_with_the_command_that_repeats_it(tmp_path: Path, fail
     assert done.returncode == 1 and done.stdout.count("FAILED sevens") == 2
     seed, case = re.search(r"--seed (\d+) --case (\d+)\n", done.stdout).groups()
     assert fuzz("sevens", f"--seed={seed}", f"--case={case}", folder=tmp_path).returncode == 1
-    assert fuzz("sevens", f"--seed={seed}", f"--case={int(case) - 1}", folder=tmp_path).returncode == 0
+    assert (
+        fuzz("sevens", f"--seed={seed}", f"--case={int(case) - 1}", folder=tmp_path).returncode == 0
+    )
     line = re.search(r"jsonl: (.*)\n", done.stdout)[1]
     assert '"n": 7' in line and fuzz("sevens", "--json", line, folder=tmp_path).returncode == 1
     (tmp_path / "corpus").mkdir()

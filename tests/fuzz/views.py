@@ -28,7 +28,11 @@ def draw_shape(rng: random.Random, most: int = 4, elements: int = 3000) -> list[
     ndim = rng.choice([0, 1, 1, 2, 2, 3, 3, 4, 5][: 2 * most + 1])
     shape, room = [], elements
     for _ in range(ndim):
-        n = rng.choice([0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 65]) if rng.random() < 0.9 else rng.randrange(300)
+        n = (
+            rng.choice([0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 65])
+            if rng.random() < 0.9
+            else rng.randrange(300)
+        )
         shape.append(min(n, room) if rng.random() < 0.98 else 0)
         room = max(room // max(shape[-1], 1), 1)
     rng.shuffle(shape)
@@ -36,7 +40,9 @@ def draw_shape(rng: random.Random, most: int = 4, elements: int = 3000) -> list[
 
 
 def draw_view(rng: random.Random, shape: list[int], dtype: Any, writable: bool) -> View:
-    """Strides in any order, with gaps, backwards; and for what is only read, zero or overlapping."""
+    """Strides in any order, with gaps, backwards; and for what is only read, zero or
+    overlapping.
+    """
     item = dtype_of(dtype).itemsize
     strides, reach = [0] * len(shape), item
     order = list(range(len(shape)))
@@ -54,7 +60,13 @@ def draw_view(rng: random.Random, shape: list[int], dtype: Any, writable: bool) 
         strides[axis] = -step if rng.random() < 0.2 else step
     low = sum(min(s * (n - 1), 0) for s, n in zip(strides, shape, strict=True) if n)
     high = sum(max(s * (n - 1), 0) for s, n in zip(strides, shape, strict=True) if n) + item
-    return {"dtype": dtype, "shape": shape, "strides": strides, "offset": -low, "nbytes": high - low}
+    return {
+        "dtype": dtype,
+        "shape": shape,
+        "strides": strides,
+        "offset": -low,
+        "nbytes": high - low,
+    }
 
 
 def place(rng: random.Random, views: list[View], apart: bool) -> int:
@@ -70,7 +82,13 @@ def place(rng: random.Random, views: list[View], apart: bool) -> int:
 
 
 def array(memory: NDArray[np.uint8], view: View) -> NDArray[Any]:
-    return np.ndarray(tuple(view["shape"]), dtype_of(view["dtype"]), memory, view["offset"], tuple(view["strides"]))
+    return np.ndarray(
+        tuple(view["shape"]),
+        dtype_of(view["dtype"]),
+        memory,
+        view["offset"],
+        tuple(view["strides"]),
+    )
 
 
 def alone(view: View, a: NDArray[Any] | None = None) -> bool:
@@ -83,8 +101,12 @@ def alone(view: View, a: NDArray[Any] | None = None) -> bool:
     return bool((np.diff(places) >= dtype_of(view["dtype"]).itemsize).all())
 
 
-def values(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], wild: bool = False) -> NDArray[Any]:
-    """Values that every number type holds, so that no cast is undefined; wild ones, if asked, where the type has them."""
+def values(
+    rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], wild: bool = False
+) -> NDArray[Any]:
+    """Values that every number type holds, so that no cast is undefined; wild ones, if asked, where
+    the type has them.
+    """
     made = np.empty(shape, dtype)
     if dtype.names is not None:
         for name in dtype.names:
@@ -92,14 +114,21 @@ def values(rng: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...
             part[...] = values(rng, part.dtype, part.shape, wild)
         return made
     if dtype.kind == "V":
-        made[...] = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(f"V{dtype.itemsize}")[..., 0]
+        made[...] = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8).view(
+            f"V{dtype.itemsize}"
+        )[..., 0]
         return made
     if dtype.kind in "SU":
         made[...] = rng.integers(0, 100, shape).astype(dtype)
         return made
-    made[...] = rng.integers(0, 2 if dtype.kind == "b" else 100, shape).astype(dtype.newbyteorder("="))
+    made[...] = rng.integers(0, 2 if dtype.kind == "b" else 100, shape).astype(
+        dtype.newbyteorder("=")
+    )
     if wild and dtype.kind in "fc" and made.size:
-        special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, -1.25, np.finfo(dtype).max, np.finfo(dtype).tiny], dtype)
+        special = np.array(
+            [np.nan, np.inf, -np.inf, -0.0, 0.5, -1.25, np.finfo(dtype).max, np.finfo(dtype).tiny],
+            dtype,
+        )
         put = rng.random(shape) < 0.2
         made[put] = rng.choice(special, int(put.sum()))
     return made
@@ -113,7 +142,9 @@ def meaning(memory: NDArray[np.uint8], view: View) -> bytes:
         parts = array(memory, view)
         for half in (parts.real, parts.imag) if dtype.char == "G" else (parts,):
             half[...] = half + np.longdouble(0)
-            step = np.ndarray((*half.shape, 6), np.uint8, memory, offset_in(half, memory) + 10, (*half.strides, 1))
+            step = np.ndarray(
+                (*half.shape, 6), np.uint8, memory, offset_in(half, memory) + 10, (*half.strides, 1)
+            )
             step[...] = 0
     return memory.tobytes()
 

@@ -18,5 +18,8 @@ def kernels(tmp_path_factory):
     if not shutil.which(compiler):
         pytest.skip("needs a C compiler")
     path = tmp_path_factory.mktemp("kernels") / "slow_kernels.so"
-    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-frounding-math", "-o", path, SOURCE, "-lm"], check=True)
+    subprocess.run(
+        [compiler, "-O2", "-shared", "-fPIC", "-frounding-math", "-o", path, SOURCE, "-lm"],
+        check=True,
+    )
     return ctypes.CDLL(str(path))

@@ -29,7 +29,8 @@ double element(double x) {
         return 2 * x;
     }
     if (x == -1) {
-        if (__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST) > 1) __atomic_store_n(&met, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST) > 1)
+            __atomic_store_n(&met, 1, __ATOMIC_SEQ_CST);
         int ok = wait_for(&met, 1);
         __atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
         return ok ? -2 : -9;
@@ -42,29 +43,38 @@ double element(double x) {
 
 void numpy_form(char **args, intptr_t const *dims, intptr_t const *steps, void *data) {
     __atomic_fetch_add(&calls, 1, __ATOMIC_SEQ_CST);
-    for (intptr_t e = 0; e < dims[0]; e++) *(double *)(args[1] + e * steps[1]) = element(*(double *)(args[0] + e * steps[0]));
+    for (intptr_t e = 0; e < dims[0]; e++)
+        *(double *)(args[1] + e * steps[1]) = element(*(double *)(args[0] + e * steps[0]));
 }
 
-intptr_t status_form(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) {
+intptr_t status_form(char **args, intptr_t const *dims, intptr_t const *steps, void *data,
+                     uint8_t *status) {
     numpy_form(args, dims, steps, data);
     intptr_t failed = 0;
-    for (intptr_t e = 0; e < dims[0]; e++) failed += status[e] = *(double *)(args[1] + e * steps[1]) == -9;
+    for (intptr_t e = 0; e < dims[0]; e++)
+        failed += status[e] = *(double *)(args[1] + e * steps[1]) == -9;
     return failed;
 }
 
 void sum_form(char **args, intptr_t const *dims, intptr_t const *steps, void *data) {
     for (intptr_t e = 0; e < dims[0]; e++)
-        *(double *)(args[2] + e * steps[2]) = *(double *)(args[0] + e * steps[0]) + *(double *)(args[1] + e * steps[1]);
+        *(double *)(args[2] + e * steps[2]) =
+            *(double *)(args[0] + e * steps[0]) + *(double *)(args[1] + e * steps[1]);
 }
 
 /* Reductions with a state: the sum of the elements, or of what they say. */
-void sum_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) {
+void sum_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps,
+              void *data) {
     for (intptr_t i = 0; i < n; i++) *(double *)state += *(double *)(args[0] + i * steps[0]);
 }
-void meeting_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) {
-    for (intptr_t i = 0; i < n; i++) *(double *)state += element(*(double *)(args[0] + i * steps[0]));
+void meeting_step(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps,
+                  void *data) {
+    for (intptr_t i = 0; i < n; i++)
+        *(double *)state += element(*(double *)(args[0] + i * steps[0]));
 }
-void sum_merge(void *state, void const *later, void *data) { *(double *)state += *(double const *)later; }
+void sum_merge(void *state, void const *later, void *data) {
+    *(double *)state += *(double const *)later;
+}
 int sum_final(void const *state, char **outs, void *data) {
     *(double *)outs[0] = *(double const *)state;
     return *(double const *)state < 0;
@@ -78,7 +88,8 @@ int kernel_calls(void) { return calls; }
 /* ---- flags: 1 invalid, 2 division by zero, 4 overflow, in the three ways there are ---- */
 
 static int exceptions(int code) {
-    return (code & 1 ? FE_INVALID : 0) | (code & 2 ? FE_DIVBYZERO : 0) | (code & 4 ? FE_OVERFLOW : 0);
+    return (code & 1 ? FE_INVALID : 0) | (code & 2 ? FE_DIVBYZERO : 0) |
+           (code & 4 ? FE_OVERFLOW : 0);
 }
 
 double by_feraiseexcept(double code) {
@@ -86,14 +97,14 @@ double by_feraiseexcept(double code) {
     return code;
 }
 
-#define ARITHMETIC(name, type, largest)                                                                           \
-    double name(double code) {                                                                                    \
-        volatile type zero = 0, one = 1, big = largest, result;                                                   \
-        if ((int)code & 1) result = zero / zero;                                                                  \
-        if ((int)code & 2) result = one / zero;                                                                   \
-        if ((int)code & 4) result = big * big;                                                                    \
-        (void)result;                                                                                             \
-        return code;                                                                                              \
+#define ARITHMETIC(name, type, largest)                         \
+    double name(double code) {                                  \
+        volatile type zero = 0, one = 1, big = largest, result; \
+        if ((int)code & 1) result = zero / zero;                \
+        if ((int)code & 2) result = one / zero;                 \
+        if ((int)code & 4) result = big * big;                  \
+        (void)result;                                           \
+        return code;                                            \
     }
 ARITHMETIC(by_double, double, 0x1p1000)
 ARITHMETIC(by_float, float, 0x1p100f)

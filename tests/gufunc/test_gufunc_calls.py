@@ -12,15 +12,30 @@ from hypothesis.extra import numpy as hnp
 from gridbuf import gufunc
 
 TYPES = "?bBhHiIlLefdFD"
-NAMES = ["add", "multiply", "subtract", "maximum", "arctan2", "less", "bitwise_xor", "hypot", "divide", "power", "floor_divide"]
+NAMES = [
+    "add",
+    "multiply",
+    "subtract",
+    "maximum",
+    "arctan2",
+    "less",
+    "bitwise_xor",
+    "hypot",
+    "divide",
+    "power",
+    "floor_divide",
+]
 ADOPTED = {name: gufunc.from_ufunc(getattr(np, name)) for name in NAMES}
 add = ADOPTED["add"]
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 PLAIN = gufunc.GUFunc("(),()->()", [gufunc.scalar(LIBM.fmax, "dd->d")], name="fmax")
 
 
-# NumPy 1 looks at the values of scalars to find the result's type; gufuncs follow NumPy 2 everywhere.
-as_numpy_2 = pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 2's promotion is the oracle")
+# NumPy 1 looks at the values of scalars to find the result's type; gufuncs follow NumPy 2
+# everywhere.
+as_numpy_2 = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 2's promotion is the oracle"
+)
 
 
 def same(ours, theirs):
@@ -38,7 +53,9 @@ def numpy_or_error(function, *args, **kwargs):
 
 @st.composite
 def arrays(draw, shape):
-    """An array of any type and layout: reversed, strided, broadcast, transposed, byte-swapped or unaligned."""
+    """An array of any type and layout: reversed, strided, broadcast, transposed, byte-swapped or
+    unaligned.
+    """
     dtype = np.dtype(draw(st.sampled_from(TYPES)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     a = (
@@ -46,7 +63,12 @@ def arrays(draw, shape):
         if dtype.kind not in "uF"
         else rng.integers(0, 9, [2 * s for s in shape]).astype(dtype)
     )
-    a = np.asarray(a)[tuple(draw(st.sampled_from([slice(0, s), slice(0, 2 * s, 2), slice(None, None, -2)])) for s in shape)]
+    a = np.asarray(a)[
+        tuple(
+            draw(st.sampled_from([slice(0, s), slice(0, 2 * s, 2), slice(None, None, -2)]))
+            for s in shape
+        )
+    ]
     a = np.asarray(a)
     form = draw(st.sampled_from(["plain", "fortran", "swapped", "unaligned", "readonly"]))
     if form == "fortran":
@@ -65,7 +87,9 @@ def arrays(draw, shape):
 
 @st.composite
 def pairs(draw):
-    shapes = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=6, min_side=0)).input_shapes
+    shapes = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=6, min_side=0)
+    ).input_shapes
     return [draw(arrays(s)) for s in shapes]
 
 
@@ -75,7 +99,9 @@ def pairs(draw):
 def test_elementwise_calls_are_numpys(name, operands):
     theirs, error = numpy_or_error(getattr(np, name), *operands)
     if error is not None:
-        with pytest.raises(type(error).__mro__[-4] if isinstance(error, TypeError) else type(error)):
+        with pytest.raises(
+            type(error).__mro__[-4] if isinstance(error, TypeError) else type(error)
+        ):
             ADOPTED[name](*operands, errors="ignore")
         return
     same(ADOPTED[name](*operands, errors="ignore"), theirs)
@@ -123,7 +149,13 @@ def test_many_blocks_over_several_loops(view, types, kernel, masked):
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.integers(1, 300), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.sampled_from([1, -1, 2, -2]))
+@given(
+    st.integers(1, 300),
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.sampled_from([1, -1, 2, -2]),
+)
 def test_overlaps_mean_inputs_copied_first(n, a, b, c, step):
     room = np.random.default_rng(n).normal(size=2 * (n + 40))
     views = [room[k : k + abs(step) * n][::step] for k in (a, b, c)]
@@ -199,7 +231,10 @@ def test_casting_is_numpys(casting, out):
         np.testing.assert_array_equal(add(x, x.astype("d"), out=target, casting=casting), theirs)
 
 
-@pytest.mark.parametrize("asked", [{"dtype": "f"}, {"dtype": "d"}, {"signature": "ff->f"}, {"signature": (None, None, "d")}])
+@pytest.mark.parametrize(
+    "asked",
+    [{"dtype": "f"}, {"dtype": "d"}, {"signature": "ff->f"}, {"signature": (None, None, "d")}],
+)
 def test_types_may_be_asked_for(asked):
     x = np.arange(4, dtype="f")
     same(add(x, x, **asked), np.add(x, x, **asked))
@@ -207,7 +242,9 @@ def test_types_may_be_asked_for(asked):
 
 vecdot = gufunc.from_ufunc(np.vecdot) if hasattr(np, "vecdot") else gufunc.dot
 matvec = gufunc.from_ufunc(np.matvec) if hasattr(np, "matvec") else gufunc.matvec
-with_numpys = pytest.mark.skipif(not hasattr(np, "matvec"), reason="np.vecdot and np.matvec came with NumPy 2.2")
+with_numpys = pytest.mark.skipif(
+    not hasattr(np, "matvec"), reason="np.vecdot and np.matvec came with NumPy 2.2"
+)
 rng = np.random.default_rng(5)
 
 
@@ -234,7 +271,12 @@ def test_axes(axes):
 
 def test_wrong_axes_are_refused():
     x = np.zeros((3, 3))
-    for wrong in [{"axis": 5}, {"axes": [0]}, {"axes": [(0, 1), 0, ()]}, {"axis": 0, "axes": [0, 0, ()]}]:
+    for wrong in [
+        {"axis": 5},
+        {"axes": [0]},
+        {"axes": [(0, 1), 0, ()]},
+        {"axis": 0, "axes": [0, 0, ()]},
+    ]:
         with pytest.raises((ValueError, TypeError)):
             vecdot(x, x, **wrong)
 
@@ -243,16 +285,24 @@ def test_wrong_axes_are_refused():
 def test_an_output_s_axes_are_as_many_as_it_has(operand):
     for entry in [(0, 1), ()]:
         with pytest.raises(
-            ValueError, match=rf"axes: an output's entry has {len(entry)} axes, expected 1: those of an input's core"
+            ValueError,
+            match=(
+                rf"axes: an output's entry has {len(entry)} axes, expected 1: those of an input's"
+                r" core"
+            ),
         ):
             vecdot(operand, operand, axes=[(0,), (0,), entry], keepdims=True)
-    with pytest.raises(ValueError, match="axes: an output's entry has 1 axes, expected 0: those of its core"):
+    with pytest.raises(
+        ValueError, match="axes: an output's entry has 1 axes, expected 0: those of its core"
+    ):
         vecdot(operand, operand, axes=[(0,), (0,), (0,)])
 
 
 def test_a_scalar_result_is_a_numpy_scalar():
     for _ in range(2):
-        assert type(add(1.5, 2.5)) is np.float64 and type(vecdot([1.0, 2.0], [3.0, 4.0])) is np.float64
+        assert (
+            type(add(1.5, 2.5)) is np.float64 and type(vecdot([1.0, 2.0], [3.0, 4.0])) is np.float64
+        )
 
 
 def test_empty_stacks():

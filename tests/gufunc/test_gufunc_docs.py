@@ -33,7 +33,20 @@ def test_the_kernel_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         pytest.skip("needs a C compiler")
     (tmp_path / "kernel.c").write_text(block("C", "c"))
     subprocess.run(
-        [compiler, "-O3", "-Wall", "-Werror", "-shared", "-fPIC", "-o", "kernel.so", "kernel.c", "-lm"], cwd=tmp_path, check=True
+        [
+            compiler,
+            "-O3",
+            "-Wall",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-o",
+            "kernel.so",
+            "kernel.c",
+            "-lm",
+        ],
+        cwd=tmp_path,
+        check=True,
     )
     monkeypatch.chdir(tmp_path)
     names = run("C")
@@ -54,10 +67,28 @@ def test_the_kernel_in_go(tmp_path: Path) -> None:
     if not shutil.which("go") or not (ROOT / "go.mod").exists():
         pytest.skip("needs Go and gridbuf's sources")
     (tmp_path / "mine.go").write_text(block("Go", "go"))
-    (tmp_path / "overlay.json").write_text(json.dumps({"Replace": {str(ROOT / "mine" / "mine.go"): str(tmp_path / "mine.go")}}))
-    flags = subprocess.run([ROOT / "tests" / "go_flags.sh"], capture_output=True, text=True, check=True).stdout.strip()
-    command = ["go", "build", "-race", "-buildvcs=false", "-o", os.devnull, "-overlay", str(tmp_path / "overlay.json"), "./mine"]
+    (tmp_path / "overlay.json").write_text(
+        json.dumps({"Replace": {str(ROOT / "mine" / "mine.go"): str(tmp_path / "mine.go")}})
+    )
+    flags = subprocess.run(
+        [ROOT / "tests" / "go_flags.sh"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    command = [
+        "go",
+        "build",
+        "-race",
+        "-buildvcs=false",
+        "-o",
+        os.devnull,
+        "-overlay",
+        str(tmp_path / "overlay.json"),
+        "./mine",
+    ]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": flags}
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CGO_ENABLED": "1", "CGO_CFLAGS": flags},
     )
     assert done.returncode == 0, done.stderr

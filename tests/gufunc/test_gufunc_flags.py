@@ -1,4 +1,6 @@
-"""Floating-point flags: every way in which they are raised counts, for every type, and the caller's stay as they were."""
+"""Floating-point flags: every way in which they are raised counts, for every type, and the caller's
+stay as they were.
+"""
 
 import warnings
 
@@ -17,7 +19,9 @@ def interesting(char):
         return np.array([False, True])
     if dtype.kind in "iu":
         i = np.iinfo(dtype)
-        return np.array([0, 1, 2, 7, i.max, i.max - 1, i.min, i.min + 1] + [-1, -2] * (dtype.kind == "i"), dtype)
+        return np.array(
+            [0, 1, 2, 7, i.max, i.max - 1, i.min, i.min + 1] + [-1, -2] * (dtype.kind == "i"), dtype
+        )
     f = np.finfo(dtype)
     ends = np.array([f.max, -f.max, f.tiny, f.smallest_subnormal], f.dtype)
     with np.errstate(all="ignore"):
@@ -25,7 +29,9 @@ def interesting(char):
     if dtype.kind != "c":
         return real
     with np.errstate(all="ignore"):
-        return np.array([complex(a, b) for a in real[::3].astype("f8") for b in (0, 1, -np.inf, np.nan)], dtype)
+        return np.array(
+            [complex(a, b) for a in real[::3].astype("f8") for b in (0, 1, -np.inf, np.nan)], dtype
+        )
 
 
 def elementwise():
@@ -39,7 +45,9 @@ def elementwise():
 
 
 def numpy_fails(ufunc, args):
-    """For each element whether NumPy raises with it alone; None: it refuses the types, or raises something else."""
+    """For each element whether NumPy raises with it alone; None: it refuses the types, or raises
+    something else.
+    """
     failed = np.zeros(len(args[0]), bool)
     for i in range(len(failed)):
         with np.errstate(all="ignore", invalid="raise", divide="raise", over="raise"):
@@ -60,7 +68,9 @@ def test_numpys_loops_fail_where_numpy_raises(char):
             ins, _, outs = types.partition("->")
             if ins[0] != char or not set(ins + outs) <= set("?bBhHiIlLefdgFDG") or len(ins) > 2:
                 continue
-            if ufunc.resolve_dtypes((*map(np.dtype, ins), *[None] * ufunc.nout))[: len(ins)] != tuple(map(np.dtype, ins)):
+            if ufunc.resolve_dtypes((*map(np.dtype, ins), *[None] * ufunc.nout))[
+                : len(ins)
+            ] != tuple(map(np.dtype, ins)):
                 continue  # NumPy would take another loop for them
             grid = np.meshgrid(*map(interesting, ins), indexing="ij")
             args = [a.ravel().copy() for a in grid]
@@ -91,7 +101,11 @@ def test_what_numpy_raises_by_feraiseexcept():
             (np.multiply, (np.array([1, np.finfo("g").max], "g"), np.array([1, 2], "g")), 4),
         ]:
             info = gufunc.from_ufunc(ufunc)(*args, errors="return")[1]
-            assert info.failed.tolist() == [False, True] and info.codes[1] == code, (ufunc, args, info.codes)
+            assert info.failed.tolist() == [False, True] and info.codes[1] == code, (
+                ufunc,
+                args,
+                info.codes,
+            )
 
 
 @pytest.mark.parametrize("way", ["by_feraiseexcept", "by_double", "by_float", "by_long_double"])
@@ -104,7 +118,9 @@ def test_every_way_to_raise_a_flag_counts(kernels, way, n):
     np.testing.assert_array_equal(info.codes if info.nfailed else np.zeros(n), codes)
     if n < 8:
         return
-    only = gufunc.GUFunc("()->()", [gufunc.scalar(getattr(kernels, way), "d->d")], flags=["overflow"])
+    only = gufunc.GUFunc(
+        "()->()", [gufunc.scalar(getattr(kernels, way), "d->d")], flags=["overflow"]
+    )
     np.testing.assert_array_equal(only(codes.astype(float), errors="return")[1].codes, codes & 4)
     masked = g(codes.astype(float), where=codes != 4, out=np.zeros(n), errors="return")[1].codes
     np.testing.assert_array_equal(masked, np.where(codes != 4, codes, 0))

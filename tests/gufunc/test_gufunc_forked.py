@@ -1,4 +1,6 @@
-"""Gufuncs in a forked child, which has no Go: sizes, strides, masks, casts and Fields that the parent has not seen."""
+"""Gufuncs in a forked child, which has no Go: sizes, strides, masks, casts and Fields that the
+parent has not seen.
+"""
 
 import multiprocessing
 import os
@@ -29,8 +31,17 @@ def drawn_array(draw: random.Random, shape: tuple[int, ...]) -> np.ndarray:
     """Of any order of strides, sliced, reversed, in the other byte order, and with sizes of 1."""
     shape = tuple(1 if draw.random() < 0.2 else n for n in shape)
     order = draw.sample(range(len(shape)), len(shape))
-    whole = np.zeros([shape[d] * 2 for d in order], draw.choice([*TYPES, ">f8"])).transpose(np.argsort(order))
-    part = whole[tuple(draw.choice([slice(None, n), slice(n, None), slice(None, None, 2), slice(None, None, -2)]) for n in shape)]
+    whole = np.zeros([shape[d] * 2 for d in order], draw.choice([*TYPES, ">f8"])).transpose(
+        np.argsort(order)
+    )
+    part = whole[
+        tuple(
+            draw.choice(
+                [slice(None, n), slice(n, None), slice(None, None, 2), slice(None, None, -2)]
+            )
+            for n in shape
+        )
+    ]
     part[...] = (np.arange(part.size) % 49 + 1).reshape(part.shape)
     return part[(0,) * draw.randrange(len(shape))] if part.size and draw.random() < 0.2 else part
 
@@ -79,7 +90,13 @@ def test_results_are_laid_out_as_in_the_parent() -> None:
             names = ["".join(draw.sample("IJK", a.ndim)) for a in inputs]
             sizes = {name: draw.randrange(1, 9) for name in "IJK"}
             fields = [
-                gb.Field(np.arange(1.0, 1 + np.prod([sizes[d] for d in n])).reshape([sizes[d] for d in n]), n) for n in names
+                gb.Field(
+                    np.arange(1.0, 1 + np.prod([sizes[d] for d in n])).reshape(
+                        [sizes[d] for d in n]
+                    ),
+                    n,
+                )
+                for n in names
             ]
             cases.append((call, fields))
         else:

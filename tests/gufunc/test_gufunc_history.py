@@ -1,4 +1,6 @@
-"""What a call gives depends on its arguments and on the kernels that were registered, not on the calls before it."""
+"""What a call gives depends on its arguments and on the kernels that were registered, not on the
+calls before it.
+"""
 
 import ctypes
 import ctypes.util
@@ -12,8 +14,10 @@ from gridbuf import gufunc
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 CALLS: dict[str, Any] = {
-    "f": lambda g: g(np.full(2, 8, "f")), "d": lambda g: g(np.full(2, 8.0)), "int8": lambda g: g(np.full(2, 8, "b")),
-    "number": lambda g: g(8.0), "int": lambda g: g(8), "asked": lambda g: g(np.full(2, 8, "f"), dtype="d"),
+    "f": lambda g: g(np.full(2, 8, "f")), "d": lambda g: g(np.full(2, 8.0)),
+    "int8": lambda g: g(np.full(2, 8, "b")),
+    "number": lambda g: g(8.0), "int": lambda g: g(8),
+    "asked": lambda g: g(np.full(2, 8, "f"), dtype="d"),
     "signature": lambda g: g(np.full(2, 8, "b"), signature="f->f"),
 }  # fmt: skip
 
@@ -37,7 +41,9 @@ def generated() -> gufunc.GUFunc:
 @pytest.mark.parametrize("order", list(itertools.permutations(CALLS, 3)), ids="-".join)
 def test_a_generated_kernel_changes_no_other_call(order: tuple[str, ...]) -> None:
     g = generated()
-    assert [outcome(CALLS[name], g) for name in order] == [outcome(CALLS[name], generated()) for name in order]
+    assert [outcome(CALLS[name], g) for name in order] == [
+        outcome(CALLS[name], generated()) for name in order
+    ]
 
 
 def test_a_kernel_of_other_types_than_asked_is_refused_and_not_kept() -> None:
@@ -48,7 +54,10 @@ def test_a_kernel_of_other_types_than_asked_is_refused_and_not_kept() -> None:
         return of_types("f" if len(asked) == 1 else "d")
 
     g = gufunc.GUFunc("()->()", generator=generate)
-    with pytest.raises(gufunc.SignatureError, match="generator: asked for the types 'd', it returned a kernel for 'f->f'"):
+    with pytest.raises(
+        gufunc.SignatureError,
+        match="generator: asked for the types 'd', it returned a kernel for 'f->f'",
+    ):
         g(np.ones(2))
     assert g.types == []
     for _ in range(3):

@@ -13,7 +13,9 @@ from gridbuf import gufunc
 ARGS, DIMS = ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_ssize_t)
 ADDRESSES = ctypes.POINTER(ctypes.c_void_p)
 LOOP = ctypes.CFUNCTYPE(None, ADDRESSES, DIMS, DIMS, ctypes.c_void_p)
-STATUS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ADDRESSES, DIMS, DIMS, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8))
+STATUS = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ADDRESSES, DIMS, DIMS, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8)
+)
 
 
 def item(address, type_=ctypes.c_double):
@@ -22,7 +24,9 @@ def item(address, type_=ctypes.c_double):
 
 def test_a_scalar_function_of_libm():
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
-    cbrt = gufunc.GUFunc("()->()", [gufunc.scalar(libm.cbrtf, "f->f"), gufunc.scalar(libm.cbrt, "d->d")], name="cbrt")
+    cbrt = gufunc.GUFunc(
+        "()->()", [gufunc.scalar(libm.cbrtf, "f->f"), gufunc.scalar(libm.cbrt, "d->d")], name="cbrt"
+    )
     x = np.linspace(-5, 5, 100_001)
     np.testing.assert_allclose(cbrt(x), np.cbrt(x), rtol=1e-15)
     assert cbrt(x.astype("f")).dtype == np.float32 and cbrt.types == ["f->f", "d->d"]
@@ -63,7 +67,12 @@ def test_a_status_loop_says_what_failed():
 
 def test_uniform_parameters_arrive_as_a_c_struct():
     class Uniforms(ctypes.Structure):
-        _fields_ = [("flag", ctypes.c_bool), ("k", ctypes.c_int64), ("f", ctypes.c_float), ("tol", ctypes.c_double)]
+        _fields_ = [
+            ("flag", ctypes.c_bool),
+            ("k", ctypes.c_int64),
+            ("f", ctypes.c_float),
+            ("tol", ctypes.c_double),
+        ]
 
     seen = []
 
@@ -74,7 +83,9 @@ def test_uniform_parameters_arrive_as_a_c_struct():
         for e in range(dims[0]):
             item(args[1] + e * steps[1]).value = item(args[0] + e * steps[0]).value * u.k + u.tol
 
-    g = gufunc.GUFunc("()->() ; flag:bool, k:i64, f:f32, tol:f64", [gufunc.numpy_loop(loop, "d->d")])
+    g = gufunc.GUFunc(
+        "()->() ; flag:bool, k:i64, f:f32, tol:f64", [gufunc.numpy_loop(loop, "d->d")]
+    )
     assert g(np.arange(3.0), flag=True, k=-2, f=0.5, tol=1e-3).tolist() == [0.001, -1.999, -3.999]
     assert seen[0] == (True, -2, 0.5, 1e-3)
     good = {"flag": True, "k": 1, "f": 1.0, "tol": 1.0}
@@ -100,7 +111,8 @@ def test_uniform_parameters_arrive_as_a_c_struct():
 
 
 @pytest.mark.parametrize(
-    "name, low, high", [("i8", -128, 127), ("u16", 0, 65535), ("i64", -(2**63), 2**63 - 1), ("u64", 0, 2**64 - 1)]
+    "name, low, high",
+    [("i8", -128, 127), ("u16", 0, 65535), ("i64", -(2**63), 2**63 - 1), ("u64", 0, 2**64 - 1)],
 )
 def test_integer_parameters_take_what_fits(name, low, high):
     seen = []
@@ -108,7 +120,13 @@ def test_integer_parameters_take_what_fits(name, low, high):
     @LOOP
     def loop(args, dims, steps, data):
         seen.append(
-            int(np.ctypeslib.as_array((np.ctypeslib.as_ctypes_type(name[0] + str(int(name[1:]) // 8)) * 1).from_address(data))[0])
+            int(
+                np.ctypeslib.as_array(
+                    (
+                        np.ctypeslib.as_ctypes_type(name[0] + str(int(name[1:]) // 8)) * 1
+                    ).from_address(data)
+                )[0]
+            )
         )
 
     g = gufunc.GUFunc(f"()->() ; k:{name}", [gufunc.numpy_loop(loop, "d->d")])
@@ -125,7 +143,10 @@ def test_the_generator_is_asked_once_for_each_set_of_types():
 
     def generate(types, layouts):
         asked.append((types, layouts))
-        return gufunc.scalar(getattr(libm, "cbrt" + ("f" if types == "f" else "")), "f->f" if types == "f" else "d->d")
+        return gufunc.scalar(
+            getattr(libm, "cbrt" + ("f" if types == "f" else "")),
+            "f->f" if types == "f" else "d->d",
+        )
 
     cbrt = gufunc.GUFunc("()->()", generator=generate)
     for dtype in "fdfdf":
@@ -175,10 +196,16 @@ def test_computed_dimensions():
 
 
 def test_output_dims():
-    g = gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")], output_dims=lambda d: d | {"k": d["m"] * d["n"]})
+    g = gufunc.GUFunc(
+        "(m),(n)->(k)",
+        [gufunc.numpy_loop(fill, "dd->d")],
+        output_dims=lambda d: d | {"k": d["m"] * d["n"]},
+    )
     assert g(np.ones((5, 3)), np.ones(4)).shape == (5, 12)
     with pytest.raises(gufunc.SignatureError, match="output_dims"):
-        gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")], output_dims=lambda d: 3)(np.ones(2), np.ones(2))
+        gufunc.GUFunc("(m),(n)->(k)", [gufunc.numpy_loop(fill, "dd->d")], output_dims=lambda d: 3)(
+            np.ones(2), np.ones(2)
+        )
 
 
 def test_an_output_may_bind_a_dimension():
@@ -238,7 +265,14 @@ def test_what_cannot_be_a_source_is_refused():
 def test_optional_and_broadcast_dimensions_as_matmul():
     matmul, rng = gufunc.from_ufunc(np.matmul), np.random.default_rng(0)
     assert np.matmul.signature == "(n?,k),(k,m?)->(n?,m?)"
-    for a, b in [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), ((5, 2, 3), (3, 4)), ((5, 2, 3), (5, 3, 4))]:
+    for a, b in [
+        ((2, 3), (3, 4)),
+        ((3,), (3, 4)),
+        ((2, 3), (3,)),
+        ((3,), (3,)),
+        ((5, 2, 3), (3, 4)),
+        ((5, 2, 3), (5, 3, 4)),
+    ]:
         x, y = rng.normal(size=a), rng.normal(size=b)
         ours, theirs = matmul(x, y), np.matmul(x, y)
         assert np.shape(ours) == np.shape(theirs)
@@ -254,7 +288,8 @@ def test_scipys_ufuncs():
 
 def test_a_capsule_and_a_cffi_function():
     new, sin = ctypes.pythonapi.PyCapsule_New, ctypes.CDLL(ctypes.util.find_library("m")).sin
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     sources = [new(ctypes.cast(sin, ctypes.c_void_p), b"double (double)", None)]
     try:
         import cffi

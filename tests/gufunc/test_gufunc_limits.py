@@ -57,7 +57,12 @@ def test_shapes_seen_once_do_not_pile_up():
 
 
 def test_objects_and_text_are_refused():
-    for wrong in (np.array([1, None]), np.array(["a"]), np.zeros(2, "V8"), np.zeros(2, [("x", "f8")])):
+    for wrong in (
+        np.array([1, None]),
+        np.array(["a"]),
+        np.zeros(2, "V8"),
+        np.zeros(2, [("x", "f8")]),
+    ):
         with pytest.raises(gufunc.SignatureError, match="input 0"):
             add(wrong, 1.0)
         with pytest.raises(gufunc.SignatureError, match="out"):

@@ -35,7 +35,9 @@ def test_a_result_keeps_origin_and_halo() -> None:
 @pytest.mark.parametrize("first", [(0, 0), (1, 2), (3, 0), (2, 2)])
 @pytest.mark.parametrize("second", [(0, 0), (2, 1), (5, 0), (4, 4)])
 @pytest.mark.parametrize("axes", ["IJ", "JI", "I"])
-def test_halos_join_as_those_of_storages(first: tuple[int, int], second: tuple[int, int], axes: str) -> None:
+def test_halos_join_as_those_of_storages(
+    first: tuple[int, int], second: tuple[int, int], axes: str
+) -> None:
     shape = tuple({"I": 8, "J": 9}[name] for name in axes)
     halo = tuple({"I": second, "J": (1, 0)}[name] for name in axes)
     ours = add(field("IJ", (8, 9), halo=(first, (0, 3))), field(axes, shape, halo=halo))
@@ -51,7 +53,10 @@ def test_an_input_that_is_broadcast_says_nothing_of_the_domain() -> None:
 
 def test_an_output_keeps_its_own_halo() -> None:
     out = field("IJ", (6, 5), halo=(2, 2))
-    assert add(field("IJ", (6, 5), halo=(1, 1)), 1.0, out=out) is out and out.halo == ((2, 2), (2, 2))
+    assert add(field("IJ", (6, 5), halo=(1, 1)), 1.0, out=out) is out and out.halo == (
+        (2, 2),
+        (2, 2),
+    )
 
 
 def test_names_that_the_output_lacks_are_an_error() -> None:
@@ -79,11 +84,17 @@ def test_an_axis_by_name() -> None:
     shape = (3, 4, 5)
     f, g = field("IJK", shape, halo=(0, 1, 2)), field("IJK", shape)
     for name, axis in (("I", 0), ("J", 1), ("K", 2)):
-        np.testing.assert_array_equal(gufunc.dot(f, g, axis=name).numpy(), gufunc.dot(f, g, axis=axis).numpy())
+        np.testing.assert_array_equal(
+            gufunc.dot(f, g, axis=name).numpy(), gufunc.dot(f, g, axis=axis).numpy()
+        )
         kept = gufunc.dot(f, g, axis=name, keepdims=True)
-        assert kept.dims == ("I", "J", "K") and kept.shape == tuple(1 if d == axis else n for d, n in enumerate(shape))
+        assert kept.dims == ("I", "J", "K") and kept.shape == tuple(
+            1 if d == axis else n for d, n in enumerate(shape)
+        )
     other = gb.Field(g.numpy().transpose(2, 0, 1), dims="KIJ")
-    np.testing.assert_array_equal(gufunc.dot(f, other, axis="J").numpy(), gufunc.dot(f, g, axis=1).numpy())
+    np.testing.assert_array_equal(
+        gufunc.dot(f, other, axis="J").numpy(), gufunc.dot(f, g, axis=1).numpy()
+    )
     main = gb.Field(f.numpy() + 9, dims="IJK", halo=(0, 1, 2))
     solved = gufunc.tridiagonal(f, main, f, f, axis="J")
     assert solved.dims == ("I", "J", "K") and solved.halo == f.halo
@@ -104,7 +115,9 @@ def test_a_matrix_keeps_the_names_of_its_indices() -> None:
     for dims in ("JK", "KJ", "IJK"):
         f = gb.Field(np.broadcast_to(np.eye(3), (3,) * len(dims)).copy(), dims=dims)
         assert inv(f).dims == tuple(dims)
-    assert gufunc.matvec(gb.Field(np.eye(3), dims="JK"), gb.Field(np.ones(3), dims="K")).dims == ("J",)
+    assert gufunc.matvec(gb.Field(np.eye(3), dims="JK"), gb.Field(np.ones(3), dims="K")).dims == (
+        "J",
+    )
 
 
 def test_one_reader_of_names_for_operands_and_get_dims() -> None:
@@ -136,7 +149,9 @@ class Unreadable:
         raise UnicodeDecodeError("utf-8", b"x", 0, 1, "no text")
 
 
-@pytest.mark.parametrize("take", [lambda x: add(x, 1.0), add.reduce, lambda x: gb.check(x, backend="C")])
+@pytest.mark.parametrize(
+    "take", [lambda x: add(x, 1.0), add.reduce, lambda x: gb.check(x, backend="C")]
+)
 def test_an_object_s_error_stays_what_it_is(take: Any) -> None:
     with pytest.raises(UnicodeDecodeError, match="no text"):
         take(Unreadable())

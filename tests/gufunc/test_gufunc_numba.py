@@ -1,4 +1,6 @@
-"""What numba compiles: cfuncs in each form, ufuncs and gufuncs to adopt, a kernel for each type on demand."""
+"""What numba compiles: cfuncs in each form, ufuncs and gufuncs to adopt, a kernel for each type on
+demand.
+"""
 
 import ctypes
 import threading
@@ -10,7 +12,12 @@ from gridbuf import gufunc
 
 numba = pytest.importorskip("numba")
 types = numba.types
-LOOP = types.void(types.CPointer(types.intp), types.CPointer(types.intp), types.CPointer(types.intp), types.voidptr)
+LOOP = types.void(
+    types.CPointer(types.intp),
+    types.CPointer(types.intp),
+    types.CPointer(types.intp),
+    types.voidptr,
+)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +45,9 @@ def test_a_cfunc_as_a_loop(scale_loop):
     g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(scale_loop, "d->d")])
     x = np.arange(300_000.0)[::3]
     np.testing.assert_array_equal(g(x), x + 1)
-    by_address = gufunc.GUFunc("()->()", [gufunc.numpy_loop(scale_loop.address, "d->d", owner=scale_loop)])
+    by_address = gufunc.GUFunc(
+        "()->()", [gufunc.numpy_loop(scale_loop.address, "d->d", owner=scale_loop)]
+    )
     np.testing.assert_array_equal(by_address(x), x + 1)
 
 
@@ -124,10 +133,16 @@ def test_a_kernel_for_each_type_on_demand():
         return gufunc.scalar(numba.cfunc(kind(kind))(lambda x: 2 * x), f"{chars}->{chars[0]}")
 
     twice = gufunc.GUFunc("()->()", generator=generate)
-    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)[::2]).tolist() == [0, 4]
+    assert twice(np.ones(2, "f")).dtype == np.float32 and twice(np.arange(3.0)[::2]).tolist() == [
+        0,
+        4,
+    ]
     assert twice(np.ones((3, 2), "f", order="F")).dtype == np.float32
     assert asked == [("f", ("C",)), ("d", ("strided",))] and twice.types == ["f->f", "d->d"]
-    for other in (complex, "i2"):  # a kernel serves what it was asked for, also where a safe cast would reach it
+    for other in (
+        complex,
+        "i2",
+    ):  # a kernel serves what it was asked for, also where a safe cast would reach it
         with pytest.raises(KeyError):
             twice(np.ones(2, other))
 
@@ -136,7 +151,9 @@ def test_a_loop_of_numba():
     types = numba.types
     pointer = types.CPointer(types.intp)
 
-    @numba.cfunc(types.void(types.CPointer(types.CPointer(types.float64)), pointer, pointer, types.voidptr))
+    @numba.cfunc(
+        types.void(types.CPointer(types.CPointer(types.float64)), pointer, pointer, types.voidptr)
+    )
     def largest(args, dims, steps, data):
         for e in range(dims[0]):
             row = numba.carray(args[0], (dims[0] * dims[1],))  # rows one after another
@@ -169,7 +186,9 @@ def test_a_failure_in_numbas_loop_is_reported():
             total += np.log(v)
         out[0] = np.exp(total / len(x))
 
-    result, info = gufunc.from_ufunc(geometric_mean)(np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return")
+    result, info = gufunc.from_ufunc(geometric_mean)(
+        np.array([[1.0, 4.0], [-1.0, 2.0], [9.0, 1.0]]), errors="return"
+    )
     np.testing.assert_allclose(result[[0, 2]], [2, 3])
     assert info.failed.tolist() == [False, True, False]
 
@@ -184,7 +203,9 @@ def slow(kernels):
 
 
 def test_a_vectorized_function_runs_on_all_cores(slow):
-    x = np.concatenate([np.full(5, 10.0), np.full(20, -1.0)])  # the last ones wait until two threads are there
+    x = np.concatenate(
+        [np.full(5, 10.0), np.full(20, -1.0)]
+    )  # the last ones wait until two threads are there
     np.testing.assert_array_equal(slow(x, workers=2), 2 * x)
 
 

@@ -13,7 +13,11 @@ rng = np.random.default_rng(0)
 
 
 def field(shape, dims):
-    f = gb.Field.zeros(shape, dims=dims) if hasattr(gb.Field, "zeros") else gb.Field(rng.normal(size=shape), dims=dims)
+    f = (
+        gb.Field.zeros(shape, dims=dims)
+        if hasattr(gb.Field, "zeros")
+        else gb.Field(rng.normal(size=shape), dims=dims)
+    )
     f.numpy()[...] = rng.normal(size=shape)
     return f
 
@@ -58,15 +62,21 @@ def test_a_mask_with_names_is_matched_by_name():
     for chosen, plain in ((mask, mask.numpy().T), (rows, rows.numpy()[:, None])):
         total = add.reduce(f, axis=1, where=chosen)
         np.testing.assert_allclose(total.numpy(), f.numpy().sum(1, where=plain), rtol=1e-14)
-    assert add(f, 1.0, where=gb.Field(np.ones(2, bool), dims=("K",)), errors="ignore").__gt_dims__ == ("I", "J", "K")
+    assert add(
+        f, 1.0, where=gb.Field(np.ones(2, bool), dims=("K",)), errors="ignore"
+    ).__gt_dims__ == ("I", "J", "K")
     with pytest.raises(gufunc.SignatureError, match="where"):
         add.reduce(f, where=gb.Field(np.ones(2, bool), dims=("K",)))
 
 
 def test_results_keep_their_names():
     f = field((3, 4, 5), ("I", "J", "K"))
-    assert add.reduce(f, axis=1).__gt_dims__ == ("I", "K") and add.reduce(f, axis=(0, 2)).__gt_dims__ == ("J",)
-    assert add.reduce(f, keepdims=True).__gt_dims__ == ("I", "J", "K") and isinstance(add.reduce(f, axis=None), np.float64)
+    assert add.reduce(f, axis=1).__gt_dims__ == ("I", "K") and add.reduce(
+        f, axis=(0, 2)
+    ).__gt_dims__ == ("J",)
+    assert add.reduce(f, keepdims=True).__gt_dims__ == ("I", "J", "K") and isinstance(
+        add.reduce(f, axis=None), np.float64
+    )
     assert gufunc.dot(f, f, axis=1).__gt_dims__ == ("I", "K")
     kept = gufunc.dot(f, f, axis=1, keepdims=True)
     assert kept.__gt_dims__ == ("I", "J", "K") and kept.shape == (3, 1, 5)
@@ -142,7 +152,9 @@ class TestLinearAlgebra:
         return (rng.normal(size=(count, n, n)) + 3 * np.eye(n)).astype(dtype)
 
     def close(self, ours, theirs, dtype):
-        np.testing.assert_allclose(ours, theirs, rtol=3e-2 if dtype == "f" else 1e-8, atol=1e-3 if dtype == "f" else 1e-10)
+        np.testing.assert_allclose(
+            ours, theirs, rtol=3e-2 if dtype == "f" else 1e-8, atol=1e-3 if dtype == "f" else 1e-10
+        )
 
     def test_inv_and_det(self, n, dtype):
         a = self.stack(n, dtype)
@@ -151,7 +163,11 @@ class TestLinearAlgebra:
 
     def test_solve(self, n, dtype):
         a, b = self.stack(n, dtype), rng.normal(size=(37, n)).astype(dtype)
-        self.close(gufunc.solve(a, b), np.linalg.solve(a.astype("d"), b[..., None].astype("d"))[..., 0], dtype)
+        self.close(
+            gufunc.solve(a, b),
+            np.linalg.solve(a.astype("d"), b[..., None].astype("d"))[..., 0],
+            dtype,
+        )
 
     def test_cholesky(self, n, dtype):
         a = self.stack(n, dtype)
@@ -195,7 +211,14 @@ def test_storages_with_named_axes():
     out = add(full, profile)
     assert out.__gt_dims__ == ("I", "J", "K")
     np.testing.assert_array_equal(np.asarray(out), np.ones((4, 5, 6)) + np.arange(6.0))
-    assert add(full, profile, out=full) is full and np.asarray(full)[3, 4].tolist() == [1, 2, 3, 4, 5, 6]
+    assert add(full, profile, out=full) is full and np.asarray(full)[3, 4].tolist() == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
 
 
 def test_the_package_gives_the_module_when_asked():

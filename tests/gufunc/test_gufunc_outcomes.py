@@ -16,7 +16,10 @@ def stack(n: int = 5, singular: tuple[int, ...] = (2,)) -> np.ndarray:
     return a
 
 
-KERNELS = {"adopted": lambda: gufunc.from_ufunc(np.linalg._umath_linalg.inv), "shipped": lambda: gufunc.inv}
+KERNELS = {
+    "adopted": lambda: gufunc.from_ufunc(np.linalg._umath_linalg.inv),
+    "shipped": lambda: gufunc.inv,
+}
 
 
 @pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
@@ -49,14 +52,18 @@ def test_all_failed_is_another_error(make):
 def test_the_classes_are_told_apart():
     classes = [gufunc.PartialSuccess, gufunc.TotalFailure, gufunc.SignatureError]
     assert all(not issubclass(a, b) for a in classes for b in classes if a is not b)
-    assert issubclass(gufunc.SignatureError, TypeError) and issubclass(gufunc.SignatureError, ValueError)
+    assert issubclass(gufunc.SignatureError, TypeError) and issubclass(
+        gufunc.SignatureError, ValueError
+    )
 
 
 def test_return_gives_the_result_and_the_info():
     result, info = gufunc.sqrt(np.array([[4.0, -1.0], [9.0, 1.0]]), errors="return")
     assert info and info.codes.tolist() == [[0, 1], [0, 0]] and result[1, 0] == 3
     result, info = gufunc.sqrt(np.array([4.0]), errors="return")
-    assert not info and info.failed.tolist() == [False] and info.first is None and info.nelements == 1
+    assert (
+        not info and info.failed.tolist() == [False] and info.first is None and info.nelements == 1
+    )
 
 
 def test_warn_gives_one_warning_and_ignore_none():
@@ -71,13 +78,17 @@ def test_warn_gives_one_warning_and_ignore_none():
 
 def test_codes_say_why():
     divide = gufunc.from_ufunc(np.divide)
-    codes = divide(np.array([1.0, 0.0, 1e308, 1.0]), np.array([0.0, 0.0, 1e-10, 2.0]), errors="return")[1].codes
+    codes = divide(
+        np.array([1.0, 0.0, 1e308, 1.0]), np.array([0.0, 0.0, 1e-10, 2.0]), errors="return"
+    )[1].codes
     assert codes.tolist() == [2, 1, 4, 0]
 
 
 def test_flags_choose_what_counts():
     divide = gufunc.from_ufunc(np.divide, flags=("divide",))
-    assert divide(np.array([1.0, 0.0]), np.array([0.0, 0.0]), errors="return")[1].codes.tolist() == [2, 0]
+    assert divide(np.array([1.0, 0.0]), np.array([0.0, 0.0]), errors="return")[
+        1
+    ].codes.tolist() == [2, 0]
     with pytest.raises(ValueError, match="flags"):
         gufunc.from_ufunc(np.divide, flags=("inexact",))
 

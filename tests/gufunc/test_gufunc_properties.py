@@ -13,13 +13,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 LOOP = ctypes.CFUNCTYPE(
-    None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_ssize_t), ctypes.POINTER(ctypes.c_ssize_t), ctypes.c_void_p
+    None,
+    ctypes.POINTER(ctypes.c_void_p),
+    ctypes.POINTER(ctypes.c_ssize_t),
+    ctypes.POINTER(ctypes.c_ssize_t),
+    ctypes.c_void_p,
 )
 TYPES = ["i1", "u2", "i4", "f4", "f8", ">f8", ">i2"]
 
 
 def total(cores: list[tuple[str, ...]], nin: int, nested: dict[str, int]):
-    """A loop in Python: every output item is the sum of all input items plus the item's own number."""
+    """A loop in Python: every output item is the sum of all input items plus the item's own
+    number.
+    """
     names = list(nested)
 
     def loop(args, dims, steps, _):
@@ -32,7 +38,11 @@ def total(cores: list[tuple[str, ...]], nin: int, nested: dict[str, int]):
             value = 0.0
             for i, core in enumerate(cores):
                 for number, index in enumerate(np.ndindex(*(size[n] for n in core))):
-                    address = args[i] + e * steps[i] + sum(k * s for k, s in zip(index, strides[i], strict=True))
+                    address = (
+                        args[i]
+                        + e * steps[i]
+                        + sum(k * s for k, s in zip(index, strides[i], strict=True))
+                    )
                     item = ctypes.c_double.from_address(address)
                     if i < nin:
                         value += item.value
@@ -59,11 +69,18 @@ def calls(draw):
     sizes = {n: draw(st.integers(0, 3)) for n in "abc"}
     inputs = [tuple(draw(st.lists(st.sampled_from("abc"), max_size=2))) for _ in range(nin)]
     bound = sorted({n for core in inputs for n in core})
-    outputs = [tuple(draw(st.lists(st.sampled_from(bound), max_size=2))) if bound else () for _ in range(nout)]
-    outer = draw(hnp.mutually_broadcastable_shapes(num_shapes=nin + 1, max_dims=3, max_side=3, min_side=0))
+    outputs = [
+        tuple(draw(st.lists(st.sampled_from(bound), max_size=2))) if bound else ()
+        for _ in range(nout)
+    ]
+    outer = draw(
+        hnp.mutually_broadcastable_shapes(num_shapes=nin + 1, max_dims=3, max_side=3, min_side=0)
+    )
     arrays = []
     for core, shape in zip(inputs, outer.input_shapes, strict=False):
-        arrays.append(draw(views((*shape, *(sizes[n] for n in core)), draw(st.sampled_from(TYPES)))))
+        arrays.append(
+            draw(views((*shape, *(sizes[n] for n in core)), draw(st.sampled_from(TYPES))))
+        )
     shape = np.broadcast_shapes(*outer.input_shapes[:nin])
     mask = draw(st.none() | views(shape, "?").map(lambda m: m.astype(bool)))
     return inputs, outputs, sizes, arrays, shape, mask
@@ -78,7 +95,9 @@ def test_any_signature_shape_type_stride_and_mask(call, given_out):
     signature = ",".join(text[: len(inputs)]) + "->" + ",".join(text[len(inputs) :])
     used = {n: sizes[n] for core in cores for n in core}
     loop = total(cores, len(inputs), used)
-    f = gufunc.GUFunc(signature, [gufunc.numpy_loop(loop, "d" * len(inputs) + "->" + "d" * len(outputs))])
+    f = gufunc.GUFunc(
+        signature, [gufunc.numpy_loop(loop, "d" * len(inputs) + "->" + "d" * len(outputs))]
+    )
     full = [(*shape, *(sizes[n] for n in core)) for core in outputs]
     out = tuple(np.full(s, -1.0) for s in full) if given_out or mask is not None else None
     before = [a.copy() for a in arrays]
@@ -86,7 +105,9 @@ def test_any_signature_shape_type_stride_and_mask(call, given_out):
     value = np.zeros(shape)
     for a, core in zip(arrays, inputs, strict=True):
         value = value + a.astype("d").sum(axis=tuple(range(a.ndim - len(core), a.ndim)))
-    for result, core, s in zip(results if len(outputs) > 1 else [results], outputs, full, strict=True):
+    for result, core, s in zip(
+        results if len(outputs) > 1 else [results], outputs, full, strict=True
+    ):
         numbers = np.arange(np.prod(s[len(shape) :], dtype=int)).reshape(s[len(shape) :])
         expected = np.broadcast_to(value.reshape(shape + (1,) * len(core)) + numbers, s)
         if mask is not None:
@@ -129,14 +150,31 @@ def test_any_overlap_means_inputs_copied_first(data, shape):
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_types_are_resolved_as_numpy_does(data):
-    ufunc = data.draw(st.sampled_from([np.add, np.subtract, np.divide, np.arctan2, np.less, np.left_shift, np.maximum, np.hypot]))
+    ufunc = data.draw(
+        st.sampled_from(
+            [
+                np.add,
+                np.subtract,
+                np.divide,
+                np.arctan2,
+                np.less,
+                np.left_shift,
+                np.maximum,
+                np.hypot,
+            ]
+        )
+    )
     operands = [
         data.draw(st.sampled_from(["?", *TYPES, "u8", "f2", "c8", "g"])
                   .map(lambda t: np.ones(2, t)) | st.sampled_from([1, 2.5, 1j, True]))
         for _ in range(2)
     ]  # fmt: skip
-    arrays = all(isinstance(o, np.ndarray) for o in operands)  # with Python numbers NumPy's equiv refuses what its no takes
-    casting = data.draw(st.sampled_from([*(["no", "equiv"] if arrays else []), "safe", "same_kind", "unsafe"]))
+    arrays = all(
+        isinstance(o, np.ndarray) for o in operands
+    )  # with Python numbers NumPy's equiv refuses what its no takes
+    casting = data.draw(
+        st.sampled_from([*(["no", "equiv"] if arrays else []), "safe", "same_kind", "unsafe"])
+    )
     try:
         expected = ufunc(*operands, casting=casting)
     except TypeError:

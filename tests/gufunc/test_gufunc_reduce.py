@@ -1,4 +1,6 @@
-"""Reductions: NumPy's values where the order does not matter, the same bits for any number of workers."""
+"""Reductions: NumPy's values where the order does not matter, the same bits for any number of
+workers.
+"""
 
 import ctypes
 
@@ -11,14 +13,26 @@ from gridbuf import gufunc
 
 ADOPTED = {
     name: gufunc.from_ufunc(getattr(np, name))
-    for name in ["add", "multiply", "maximum", "minimum", "bitwise_xor", "logical_or", "subtract", "hypot"]
+    for name in [
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "bitwise_xor",
+        "logical_or",
+        "subtract",
+        "hypot",
+    ]
 }
 add = ADOPTED["add"]
 
 
 @settings(deadline=None, max_examples=300)
 @given(
-    st.sampled_from(list(ADOPTED)), st.lists(st.integers(0, 5), min_size=1, max_size=4), st.sampled_from("?bBhilLfd"), st.data()
+    st.sampled_from(list(ADOPTED)),
+    st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    st.sampled_from("?bBhilLfd"),
+    st.data(),
 )
 def test_reductions_of_whole_numbers_are_numpys(name, shape, dtype, data):
     ours, theirs = ADOPTED[name], getattr(np, name)
@@ -26,7 +40,11 @@ def test_reductions_of_whole_numbers_are_numpys(name, shape, dtype, data):
     if data.draw(st.booleans()):
         a = a.T
     axis = data.draw(
-        st.one_of(st.none(), st.integers(-a.ndim, a.ndim - 1), st.lists(st.integers(0, a.ndim - 1), unique=True).map(tuple))
+        st.one_of(
+            st.none(),
+            st.integers(-a.ndim, a.ndim - 1),
+            st.lists(st.integers(0, a.ndim - 1), unique=True).map(tuple),
+        )
     )
     kwargs = {"axis": axis, "keepdims": data.draw(st.booleans())}
     if data.draw(st.booleans()):
@@ -44,7 +62,9 @@ def test_reductions_of_whole_numbers_are_numpys(name, shape, dtype, data):
     found = ours.reduce(a, errors="ignore", **kwargs)
     assert found.dtype == expected.dtype and np.shape(found) == np.shape(expected)
     # hypot rounds at each step, in NumPy's order or ours; the others are exact here
-    np.testing.assert_allclose(found, expected, rtol=16 * np.finfo(found.dtype).eps if name == "hypot" else 0)
+    np.testing.assert_allclose(
+        found, expected, rtol=16 * np.finfo(found.dtype).eps if name == "hypot" else 0
+    )
 
 
 LAYOUTS = {
@@ -82,7 +102,8 @@ def test_sums_are_close_to_the_exact_ones():
 
 
 def test_a_masked_long_axis():
-    a, mask = np.random.default_rng(5).normal(size=100_000), np.random.default_rng(6).random(100_000) < 0.3
+    a = np.random.default_rng(5).normal(size=100_000)
+    mask = np.random.default_rng(6).random(100_000) < 0.3
     np.testing.assert_allclose(add.reduce(a, where=mask), a[mask].sum(), rtol=1e-10)
     assert ADOPTED["maximum"].reduce(a, where=mask, initial=-np.inf) == a[mask].max()
     with pytest.raises(ValueError, match="where"):
@@ -99,14 +120,18 @@ def test_ordered_goes_from_left_to_right():
 
 @pytest.mark.parametrize("axis", [None, (0, 1), (2, 0), (1, 2)])
 def test_an_order_that_is_asked_for_may_go_over_several_axes(axis):
-    """As if the axes that go were one, in the order in which they are given: NumPy has no way to ask for that, and refuses."""
+    """As if the axes that go were one, in the order in which they are given: NumPy has no way to
+    ask for that, and refuses.
+    """
     a = np.random.default_rng(8).normal(size=(4, 5, 6)).transpose(1, 2, 0)
     gone = list(range(3) if axis is None else axis)
     stay = [d for d in range(3) if d not in gone]
     flat = np.ascontiguousarray(a.transpose(*stay, *gone)).reshape(*[a.shape[d] for d in stay], -1)
     subtract = ADOPTED["subtract"]
     for more in ({}, {"initial": 3.0}):
-        assert np.array_equal(subtract.reduce(a, axis, ordered=True, **more), np.subtract.reduce(flat, -1, **more))
+        assert np.array_equal(
+            subtract.reduce(a, axis, ordered=True, **more), np.subtract.reduce(flat, -1, **more)
+        )
     with pytest.raises(ValueError, match="ordered=True"):
         subtract.reduce(a, axis)
 
@@ -118,7 +143,9 @@ def test_small_integers_widen_as_numpys():
 
 
 def test_nothing_to_reduce():
-    assert add.reduce(np.zeros((3, 0)), axis=1).tolist() == [0, 0, 0] and add.reduce(np.zeros((0, 3))).tolist() == [0, 0, 0]
+    assert add.reduce(np.zeros((3, 0)), axis=1).tolist() == [0, 0, 0] and add.reduce(
+        np.zeros((0, 3))
+    ).tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="identity"):
         ADOPTED["maximum"].reduce(np.zeros((3, 0)), axis=1)
     assert add.reduce(np.zeros((0, 3)), axis=1).shape == (0,)
@@ -131,7 +158,10 @@ def test_an_output_fails_when_a_contribution_did():
     for workers in (1, 2):
         with pytest.raises(gufunc.PartialSuccess) as caught:
             add.reduce(a, axis=1, workers=workers)
-        assert caught.value.failed.tolist() == [False, True, False] and caught.value.results[0] == 50_000
+        assert (
+            caught.value.failed.tolist() == [False, True, False]
+            and caught.value.results[0] == 50_000
+        )
     _, info = add.reduce(np.ones(5), errors="return")
     assert not info and info.codes.shape == ()
 
@@ -163,13 +193,17 @@ def test_the_shipped_statistics(n, dtype):
             mean, variance = gufunc.moments.reduce(a, axis, workers=workers)
             np.testing.assert_allclose(mean, a.mean(axis, dtype="d"), atol=1e-6)
             np.testing.assert_allclose(variance, a.var(axis, dtype="d"), rtol=1e-5, atol=1e-12)
-    assert np.array_equal(gufunc.argmin(a), a.argmin(1)) and np.array_equal(gufunc.argmin.reduce(a, 0), a.argmin(0))
+    assert np.array_equal(gufunc.argmin(a), a.argmin(1)) and np.array_equal(
+        gufunc.argmin.reduce(a, 0), a.argmin(0)
+    )
 
 
 def test_a_nan_is_an_extreme_as_in_numpy():
     a = np.random.default_rng(0).normal(size=50_000)
     a[[30_000, 40_000]] = np.nan
-    assert gufunc.argmin.reduce(a) == 30_000 == a.argmin() and np.isnan(gufunc.minmax.reduce(a)).all()
+    assert (
+        gufunc.argmin.reduce(a) == 30_000 == a.argmin() and np.isnan(gufunc.minmax.reduce(a)).all()
+    )
 
 
 def test_nothing_has_no_extreme():
@@ -188,7 +222,9 @@ def test_a_state_kernel_of_ones_own():
         ctypes.c_void_p,
     )
     merge_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    final_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p)
+    final_type = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
+    )
     item = ctypes.c_double.from_address
 
     @step_type
@@ -204,7 +240,9 @@ def test_a_state_kernel_of_ones_own():
         item(outs[0]).value = item(state).value
         return int(item(state).value < 0)
 
-    moment = gufunc.GUFunc("()->()", [gufunc.StateKernel(np.float64(0), step, merge, final, "d->d")], name="moment")
+    moment = gufunc.GUFunc(
+        "()->()", [gufunc.StateKernel(np.float64(0), step, merge, final, "d->d")], name="moment"
+    )
     a = np.arange(40_000.0)
     assert moment.reduce(a) == (np.arange(40_000.0) ** 2).sum()
     _, info = moment.reduce(np.array([[1.0, 1.0], [-1.0, -1.0]]), axis=1, errors="return")
@@ -220,7 +258,9 @@ def _sum_of_ones_own(kernels, step):
 
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS.values(), ids=LAYOUTS)
 def test_a_state_is_cut_for_any_number_of_workers(kernels, shape, axis):
-    """The order of elements counts for a state, so blocks are joined in their order: whole numbers sum exactly."""
+    """The order of elements counts for a state, so blocks are joined in their order: whole numbers
+    sum exactly.
+    """
     total = _sum_of_ones_own(kernels, kernels.sum_step)
     a = np.random.default_rng(9).integers(0, 50, shape).astype("d")
     for array in (a, np.asfortranarray(a), a.astype(a.dtype.newbyteorder()), a.astype("f4")):
@@ -229,11 +269,15 @@ def test_a_state_is_cut_for_any_number_of_workers(kernels, shape, axis):
 
 
 def test_two_workers_fold_states_at_once(kernels):
-    """Elements of -1 wait for another thread, those of the first block aside: a helper is woken when it is done."""
+    """Elements of -1 wait for another thread, those of the first block aside: a helper is woken
+    when it is done.
+    """
     kernels.reset()
     a = np.zeros(300_000)
     a[65_536::16_384] = -1.0
-    found, info = _sum_of_ones_own(kernels, kernels.meeting_step).reduce(a, workers=2, errors="return")
+    found, info = _sum_of_ones_own(kernels, kernels.meeting_step).reduce(
+        a, workers=2, errors="return"
+    )
     assert found == 2 * a.sum() and info.codes == 8
 
 
@@ -257,7 +301,13 @@ def test_a_reduction_asks_the_generator(kernels, dtype):
             assert g.reduce(a, workers=2) == a.sum() == g.reduce(a.reshape(3, -1), axis=None)
         assert g.reduce(a, dtype="d") == a.astype("d").sum()
     assert asked == (["ff", "dd", "ff"] if dtype == "f" else ["dd"])
-    assert g(a.astype("d"), a.astype("d"))[-1] == 2 * a[-1] and asked[-1] == ("ff" if dtype == "f" else "dd")
-    narrowing = gufunc.GUFunc("(),()->()", generator=lambda types, layouts: gufunc.numpy_loop(kernels.sum_form, "dd->f"))
-    with pytest.raises(gufunc.SignatureError, match="one type for its operands; its kernels are dd->f"):
+    assert g(a.astype("d"), a.astype("d"))[-1] == 2 * a[-1] and asked[-1] == (
+        "ff" if dtype == "f" else "dd"
+    )
+    narrowing = gufunc.GUFunc(
+        "(),()->()", generator=lambda types, layouts: gufunc.numpy_loop(kernels.sum_form, "dd->f")
+    )
+    with pytest.raises(
+        gufunc.SignatureError, match="one type for its operands; its kernels are dd->f"
+    ):
         narrowing.reduce(a.astype("d"))

@@ -20,10 +20,16 @@ def test_complex_long_doubles_by_any_door():
     assert add.reduce(np.ones(100_000, "G")) == 100_000
     assert add.reduce(np.ones(100_000, "G"), where=np.ones(100_000, bool)) == 100_000
     assert add.reduce(np.ones(5, "G"), where=np.zeros(5, bool)) == 0
-    assert multiply.reduce(np.ones(0, "G")) == 1 and multiply.reduce(np.ones(3, "G"), where=np.array([True, False, True])) == 1
+    assert (
+        multiply.reduce(np.ones(0, "G")) == 1
+        and multiply.reduce(np.ones(3, "G"), where=np.array([True, False, True])) == 1
+    )
     for axis in (0, 1, None):
         found = add.reduce(np.full((2, 3000), 1 + 2j, "G"), axis=axis)
-        assert found.dtype == np.clongdouble and (found == np.add.reduce(np.full((2, 3000), 1 + 2j, "G"), axis=axis)).all()
+        assert (
+            found.dtype == np.clongdouble
+            and (found == np.add.reduce(np.full((2, 3000), 1 + 2j, "G"), axis=axis)).all()
+        )
     assert add.reduce(np.ones(3, "G"), initial=1j) == 3 + 1j
 
 
@@ -31,7 +37,10 @@ def test_complex_long_doubles_by_any_door():
 
 
 def test_one_element_begins_with_the_identity():
-    assert gufunc.from_ufunc(np.hypot).reduce(np.array([-3.0])) == 3 and gufunc.from_ufunc(np.gcd).reduce(np.array([-4])) == 4
+    assert (
+        gufunc.from_ufunc(np.hypot).reduce(np.array([-3.0])) == 3
+        and gufunc.from_ufunc(np.gcd).reduce(np.array([-4])) == 4
+    )
     assert gufunc.from_ufunc(np.hypot).reduce(np.array([[-3.0]]), axis=()) == 3
     for dtype in "BHIL":
         assert gufunc.from_ufunc(np.bitwise_and).reduce(np.array([7, 5], dtype)) == 5
@@ -39,7 +48,10 @@ def test_one_element_begins_with_the_identity():
 
 def test_initial_comes_first():
     assert multiply.reduce(np.array([1e200, 1e200]), initial=1e-300) == 1e100
-    assert add.reduce(np.arange(3), initial=2.5) == 5 and add.reduce(np.ones(3), initial=np.float32(2)) == 5
+    assert (
+        add.reduce(np.arange(3), initial=2.5) == 5
+        and add.reduce(np.ones(3), initial=np.float32(2)) == 5
+    )
 
 
 @pytest.mark.parametrize("initial", [1j, np.complex128(1), "a", "5", np.ones(3), np.ones(1), [1]])
@@ -86,7 +98,9 @@ def test_states_say_what_they_take():
     for keywords in ({"where": np.ones(3, bool)}, {"initial": 1}, {"dtype": "d"}):
         with pytest.raises(gufunc.SignatureError, match="StateKernel"):
             gufunc.moments.reduce(np.ones(3), **keywords)
-    mean, variance = gufunc.moments.reduce(np.arange(6, dtype=np.int16).reshape(2, 3), axis=1, keepdims=True)
+    mean, variance = gufunc.moments.reduce(
+        np.arange(6, dtype=np.int16).reshape(2, 3), axis=1, keepdims=True
+    )
     assert mean.tolist() == [[1], [4]] and np.allclose(variance, 2 / 3)
 
 
@@ -146,7 +160,11 @@ def test_what_has_no_memory_or_no_kernel_is_named():
         add.reduce(np.array(["a"]))
     with pytest.raises(TypeError, match="array"):
         add.reduce()
-    assert add.reduce([1, 2, 3]) == 6 and add.reduce(5.0) == 5 and add.reduce(memoryview(b"abc")) == sum(b"abc")
+    assert (
+        add.reduce([1, 2, 3]) == 6
+        and add.reduce(5.0) == 5
+        and add.reduce(memoryview(b"abc")) == sum(b"abc")
+    )
 
 
 def test_out_may_overlap_the_array():
@@ -175,9 +193,18 @@ def test_a_dtype_that_changes_while_the_arguments_are_read():
 
 
 def test_fields_keep_what_stays():
-    f = gb.Field(np.arange(120.0).reshape(4, 5, 6), dims="IJK", halo=(1, (1, 2), 0), origin=(1, 1, 0))
+    f = gb.Field(
+        np.arange(120.0).reshape(4, 5, 6), dims="IJK", halo=(1, (1, 2), 0), origin=(1, 1, 0)
+    )
     a = f.numpy()
-    for axis, number in (("K", 2), ("I", 0), (1, 1), ("IJ", (0, 1)), (("I", "K"), (0, 2)), (("J", 0), (1, 0))):
+    for axis, number in (
+        ("K", 2),
+        ("I", 0),
+        (1, 1),
+        ("IJ", (0, 1)),
+        (("I", "K"), (0, 2)),
+        (("J", 0), (1, 0)),
+    ):
         found = add.reduce(f, axis=axis)
         gone = number if isinstance(number, tuple) else (number,)
         assert np.array_equal(found.numpy(), a.sum(number))
@@ -185,7 +212,11 @@ def test_fields_keep_what_stays():
         assert found.halo == tuple(h for d, h in enumerate(f.halo) if d not in gone)
         assert found.origin == tuple(o for d, o in enumerate(f.origin) if d not in gone)
     kept = add.reduce(f, axis="J", keepdims=True)
-    assert kept.dims == ("I", "J", "K") and kept.halo == ((1, 1), (0, 0), (0, 0)) and kept.origin == (1, 0, 0)
+    assert (
+        kept.dims == ("I", "J", "K")
+        and kept.halo == ((1, 1), (0, 0), (0, 0))
+        and kept.origin == (1, 0, 0)
+    )
     assert isinstance(add.reduce(f, axis="IJK"), np.float64)
     mean, variance = gufunc.moments.reduce(f, axis="K")
     assert mean.dims == variance.dims == ("I", "J") and mean.halo == ((1, 1), (1, 2))
@@ -227,7 +258,9 @@ def test_the_same_outputs_fail_for_any_number_of_workers(shape, axis):
     if axis == 1:
         assert not any(codes)  # inf and -inf are in different rows
     else:
-        assert all(np.array_equal(c.failed, expected) for c in codes) and all(c.codes.shape == expected.shape for c in codes)
+        assert all(np.array_equal(c.failed, expected) for c in codes) and all(
+            c.codes.shape == expected.shape for c in codes
+        )
 
 
 def test_warnings_point_at_the_caller():
@@ -260,9 +293,12 @@ def test_a_forked_child_reduces_what_its_parent_did():
     a = np.arange(300_000.0).reshape(300, 1000)
     f = gb.Field(a, dims="IJ")
     calls = [
-        lambda: add.reduce(a).sum(), lambda: add.reduce(a, axis=None), lambda: add.reduce(a, axis=1, keepdims=True, workers=2).sum(),
-        lambda: add.reduce(f, axis="J").numpy().sum(), lambda: maximum.reduce(a, axis=None), lambda: gufunc.moments.reduce(a, None)[0],
-        lambda: add.reduce(a, None, where=a > 3), lambda: add.reduce(a, None, initial=4.0), lambda: add.reduce(a, None, dtype="f"),
+        lambda: add.reduce(a).sum(), lambda: add.reduce(a, axis=None),
+        lambda: add.reduce(a, axis=1, keepdims=True, workers=2).sum(),
+        lambda: add.reduce(f, axis="J").numpy().sum(), lambda: maximum.reduce(a, axis=None),
+        lambda: gufunc.moments.reduce(a, None)[0],
+        lambda: add.reduce(a, None, where=a > 3), lambda: add.reduce(a, None, initial=4.0),
+        lambda: add.reduce(a, None, dtype="f"),
     ]  # fmt: skip
     before = [call() for call in calls]
     reader, writer = os.pipe()
@@ -291,8 +327,15 @@ def test_a_repeated_reduction_runs_no_python(monkeypatch):
     ]
     for call in calls:
         call()
-    for module, name in ((reduction, "choose"), (reduction, "start"), (operands, "normal"), (outcomes, "conclude")):
+    for module, name in (
+        (reduction, "choose"),
+        (reduction, "start"),
+        (operands, "normal"),
+        (outcomes, "conclude"),
+    ):
         monkeypatch.delattr(module, name)
     for call in calls:
         call()
-    add.reduce(np.ones((7, 2, 9), np.float32), axis=1)  # another shape of a known type asks Go alone
+    add.reduce(
+        np.ones((7, 2, 9), np.float32), axis=1
+    )  # another shape of a known type asks Go alone

@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 from gridbuf import gufunc
 
 REFUSED = [
-    "((n))->()", "(((n)))->()", "((3))->()", "(n)->((n))", "(n)->((3))", "((n),m)->()", "(n,(m))->()", "(n ?)->()", "(n\t?)->()",
-    "(n)\n->()", "(n)->()\n", "(n,)->()", "(,n)->()", "(n m)->()", "(n)(m)->()", "(n)->()()", "(n),->()", ",(n)->()", "(n)->(),",
-    "(n)>()", "(n)- >()", "(0)->()", "(-1)->()", "(+1)->()", "(3n)->()", "(3 n)->()", "(n??)->()", "(n?),(n)->()", "()", "->", "()->",
-    "(n)->()->()", "n->()", "(n->()", "n)->()", "(n.m)->()", "(n)->() x", "(99999999999999999999)->()", "(n+1)->()", "((n+1))->()",
+    "((n))->()", "(((n)))->()", "((3))->()", "(n)->((n))", "(n)->((3))", "((n),m)->()",
+    "(n,(m))->()", "(n ?)->()", "(n\t?)->()",
+    "(n)\n->()", "(n)->()\n", "(n,)->()", "(,n)->()", "(n m)->()", "(n)(m)->()", "(n)->()()",
+    "(n),->()", ",(n)->()", "(n)->(),",
+    "(n)>()", "(n)- >()", "(0)->()", "(-1)->()", "(+1)->()", "(3n)->()", "(3 n)->()", "(n??)->()",
+    "(n?),(n)->()", "()", "->", "()->",
+    "(n)->()->()", "n->()", "(n->()", "n)->()", "(n.m)->()", "(n)->() x",
+    "(99999999999999999999)->()", "(n+1)->()", "((n+1))->()",
 ]  # fmt: skip
 
 
@@ -21,7 +25,9 @@ def test_what_is_no_signature(text: str) -> None:
 
 
 def numpys(text: str) -> tuple[list[tuple[int, ...]], list[tuple[int, bool]]] | None:
-    """The core dimensions of each operand and the size of each dimension, as NumPy's parser reads them; None: it refuses."""
+    """The core dimensions of each operand and the size of each dimension, as NumPy's parser reads
+    them; None: it refuses.
+    """
     parser = pytest.importorskip("numpy._core._umath_tests")
     before, _, after = text.partition("->")
     nin, nout = before.count("("), after.count("(")
@@ -75,7 +81,10 @@ SENSIBLE = st.builds(
     lambda inputs, outputs, space: f"{space}->{space}".join(
         f",{space}".join("(" + ",".join(core) + ")" for core in side) for side in (inputs, outputs)
     ),
-    st.lists(st.lists(st.sampled_from(["n", "m", "n?", "3", "3?", " n ", "(n)", "", "n\t"]), max_size=3), max_size=3),
+    st.lists(
+        st.lists(st.sampled_from(["n", "m", "n?", "3", "3?", " n ", "(n)", "", "n\t"]), max_size=3),
+        max_size=3,
+    ),
     st.lists(st.lists(st.sampled_from(["n", "m", "n?", "3", "3?"]), max_size=3), max_size=2),
     st.sampled_from(["", " ", "\t ", "\n"]),
 )

@@ -1,4 +1,6 @@
-"""Kernels may be slow, from the first element or all of a sudden: work is shared, signals are answered, the GIL is free."""
+"""Kernels may be slow, from the first element or all of a sudden: work is shared, signals are
+answered, the GIL is free.
+"""
 
 import asyncio
 import concurrent.futures
@@ -49,7 +51,9 @@ def sequence(*parts):
     ],
     ids=["at once", "after 300 quick ones", "late", "again"],
 )
-@pytest.mark.parametrize("how", ["contiguous", "strided", "cast", "in place", "masked", "overlapping"])
+@pytest.mark.parametrize(
+    "how", ["contiguous", "strided", "cast", "in place", "masked", "overlapping"]
+)
 def test_slow_elements_are_shared(g, x, how):
     out = np.empty_like(x)
     if how == "strided":
@@ -60,7 +64,12 @@ def test_slow_elements_are_shared(g, x, how):
         out = x.copy()
         g(out, out=out, workers=2)
     elif how == "masked":
-        g(np.append(x, [7.0, 7.0]), out=np.append(out, [0.0, 0.0]), where=np.append(x == x, [False, False]), workers=2)
+        g(
+            np.append(x, [7.0, 7.0]),
+            out=np.append(out, [0.0, 0.0]),
+            where=np.append(x == x, [False, False]),
+            workers=2,
+        )
         out = g(x, workers=2)
     elif how == "overlapping":
         room = np.append(x, 0.0)
@@ -91,7 +100,9 @@ def test_one_worker_is_one_worker(kernels):
     assert not together
 
 
-@pytest.mark.parametrize("x", [sequence((1, -2)), sequence((300, 0), (3, 1), (1, -2))], ids=["at once", "suddenly"])
+@pytest.mark.parametrize(
+    "x", [sequence((1, -2)), sequence((300, 0), (3, 1), (1, -2))], ids=["at once", "suddenly"]
+)
 def test_the_gil_is_free_while_an_element_waits(g, kernels, x):
     for _ in range(3):
         g(np.zeros_like(x))  # known to be quick from now on
@@ -119,7 +130,13 @@ def test_ctrl_c_stops_a_call_soon(g, kernels, workers, before):
 
 def test_ctrl_c_stops_a_loop_that_holds_the_gil(kernels):
     kernels.reset()
-    kernel = Kernel(NUMPY_LOOP, "d->d", address_of(kernels.numpy_form), flags=EXCLUSIVE | MEASURED, owner=kernels)
+    kernel = Kernel(
+        NUMPY_LOOP,
+        "d->d",
+        address_of(kernels.numpy_form),
+        flags=EXCLUSIVE | MEASURED,
+        owner=kernels,
+    )
     g = gufunc.GUFunc("()->()", [kernel])
     with pytest.raises(KeyboardInterrupt):
         g(sequence((300, 0), (1, -3), (2000, 5)))
@@ -325,7 +342,12 @@ def test_a_future_is_a_standard_one(kernels):
     assert all(isinstance(f, concurrent.futures.Future) for f in futures)
     done, rest = concurrent.futures.wait(futures, timeout=300)
     assert len(done) == 4 and not rest
-    assert sorted(f.result()[0] for f in concurrent.futures.as_completed(futures, timeout=300)) == [0, 2, 4, 6]
+    assert sorted(f.result()[0] for f in concurrent.futures.as_completed(futures, timeout=300)) == [
+        0,
+        2,
+        4,
+        6,
+    ]
 
 
 def test_a_future_can_be_awaited(kernels):

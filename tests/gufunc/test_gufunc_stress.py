@@ -178,7 +178,9 @@ def test_a_signal_handler_may_use_a_gufunc():
     old = signal.signal(signal.SIGALRM, lambda *_: seen.append(add(1.0, 2.0)))
     try:
         x = np.ones(4_000_000)
-        threading.Thread(target=signal.pthread_kill, args=(threading.main_thread().ident, signal.SIGALRM)).start()
+        threading.Thread(
+            target=signal.pthread_kill, args=(threading.main_thread().ident, signal.SIGALRM)
+        ).start()
         while not seen:
             sin(x)
     finally:

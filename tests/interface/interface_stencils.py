@@ -1,4 +1,6 @@
-"""The stencils of test_interface_stencil_call; gt4py reads their source, so they live in a file of their own."""
+"""The stencils of test_interface_stencil_call; gt4py reads their source, so they live in a file of
+their own.
+"""
 
 from typing import Any
 

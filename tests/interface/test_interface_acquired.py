@@ -15,7 +15,14 @@ from gridbuf.interface import acquired
 class Logged:
     """An array that writes down what is called; `fail` is the call that raises."""
 
-    def __init__(self, name: str, log: list[str], array: Any = None, fail: str = "", without: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        log: list[str],
+        array: Any = None,
+        fail: str = "",
+        without: tuple[str, ...] = (),
+    ) -> None:
         self.name, self.log, self.fail, self.without = name, log, fail, without
         self.array = np.zeros((2, 3)) if array is None else array
 
@@ -29,7 +36,10 @@ class Logged:
 
     @property
     def __gt_interface__(self) -> dict[Any, Any]:
-        calls = {what: None if what in self.without else self._call(what) for what in ("acquire", "touch", "release")}
+        calls = {
+            what: None if what in self.without else self._call(what)
+            for what in ("acquire", "touch", "release")
+        }
         return {None: {**self.array.__array_interface__, **calls}}
 
 
@@ -42,7 +52,17 @@ def test_the_order_of_calls() -> None:
     with acquired(fields(log), outputs=("c", "a")) as buffers:
         assert list(buffers) == ["a", "b", "c"]
         log.append("run")
-    assert log == ["acquire a", "acquire b", "acquire c", "run", "touch a", "touch c", "release a", "release b", "release c"]
+    assert log == [
+        "acquire a",
+        "acquire b",
+        "acquire c",
+        "run",
+        "touch a",
+        "touch c",
+        "release a",
+        "release b",
+        "release c",
+    ]
 
 
 @pytest.mark.parametrize("axes", ["IJK", "KJI"])
@@ -55,15 +75,40 @@ def test_host_memory_is_given_as_it_is_asked_for(axes: str) -> None:
             dims = {} if asked is None else {name: asked}
             wanted = "IJK" if asked is None else "KIJ"
             expected = values if name == "a" else values.transpose([own.index(n) for n in wanted])
-            for dtype, outputs, policy in ((None, (), "raise"), (float, [name], "copy"), ("f8", {name}, "raise")):
+            for dtype, outputs, policy in (
+                (None, (), "raise"),
+                (float, [name], "copy"),
+                ("f8", {name}, "raise"),
+            ):
                 for _ in range(2):
-                    with acquired({name: obj}, outputs, dims=dims, dtypes={name: dtype}, policy=policy, device="cpu") as buffers:
-                        assert np.array_equal(buffers[name], expected) and np.shares_memory(buffers[name], gb.as_numpy(obj))
-        for wrong in ("IJ", "XYZ", [["I"], "J"], 7, *(("IJ0", ("I", "J", 0)) if name != "a" else ())):
-            with pytest.raises((ValueError, TypeError), match=f"^{name}: "), acquired({name: obj}, dims={name: wrong}):
+                    with acquired(
+                        {name: obj},
+                        outputs,
+                        dims=dims,
+                        dtypes={name: dtype},
+                        policy=policy,
+                        device="cpu",
+                    ) as buffers:
+                        assert np.array_equal(buffers[name], expected) and np.shares_memory(
+                            buffers[name], gb.as_numpy(obj)
+                        )
+        for wrong in (
+            "IJ",
+            "XYZ",
+            [["I"], "J"],
+            7,
+            *(("IJ0", ("I", "J", 0)) if name != "a" else ()),
+        ):
+            with (
+                pytest.raises((ValueError, TypeError), match=f"^{name}: "),
+                acquired({name: obj}, dims={name: wrong}),
+            ):
                 pass
         for dtype in ("f4", "i8", np.dtype(object)):
-            with pytest.raises(TypeError, match=f"{name}: its dtype"), acquired({name: obj}, dtypes={name: dtype}):
+            with (
+                pytest.raises(TypeError, match=f"{name}: its dtype"),
+                acquired({name: obj}, dtypes={name: dtype}),
+            ):
                 pass
 
 
@@ -91,7 +136,10 @@ def test_after_a_failure_of_the_run_outputs_are_touched_and_all_released() -> No
 
 def test_if_an_acquire_fails_what_was_acquired_is_released_and_nothing_touched() -> None:
     log: list[str] = []
-    with pytest.raises(OSError, match="acquire b"), acquired(fields(log, b="acquire"), outputs=("a", "b", "c")):
+    with (
+        pytest.raises(OSError, match="acquire b"),
+        acquired(fields(log, b="acquire"), outputs=("a", "b", "c")),
+    ):
         pytest.fail("the block must not run")
     assert log == ["acquire a", "acquire b", "release a"]
 
@@ -99,7 +147,10 @@ def test_if_an_acquire_fails_what_was_acquired_is_released_and_nothing_touched()
 @pytest.mark.parametrize("call", ["touch", "release"])
 def test_a_failing_touch_or_release_does_not_keep_the_others_from_theirs(call: str) -> None:
     log: list[str] = []
-    with pytest.raises(OSError, match=f"{call} a"), acquired(fields(log, a=call), outputs=("a", "b")):
+    with (
+        pytest.raises(OSError, match=f"{call} a"),
+        acquired(fields(log, a=call), outputs=("a", "b")),
+    ):
         pass
     assert log[3:] == ["touch a", "touch b", "release a", "release b", "release c"]
 
@@ -126,7 +177,13 @@ def test_names_that_are_not_fields(argument: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spelled", [iter, lambda names: {"b": 1}.keys(), lambda names: dict.fromkeys(names), lambda names: np.array(names)]
+    "spelled",
+    [
+        iter,
+        lambda names: {"b": 1}.keys(),
+        lambda names: dict.fromkeys(names),
+        lambda names: np.array(names),
+    ],
 )
 def test_outputs_are_read_once_and_touched(spelled: Callable[[list[str]], Any]) -> None:
     log: list[str] = []
@@ -138,18 +195,29 @@ def test_outputs_are_read_once_and_touched(spelled: Callable[[list[str]], Any]) 
         assert [entry for entry in log if "touch" in entry] == ["touch b"]
     frozen = np.zeros(2)
     frozen.flags.writeable = False
-    with pytest.raises(ValueError, match="b: its memory is read-only"), acquired({"b": frozen}, outputs=spelled(["b"])):
+    with (
+        pytest.raises(ValueError, match="b: its memory is read-only"),
+        acquired({"b": frozen}, outputs=spelled(["b"])),
+    ):
         pass
 
 
-@pytest.mark.parametrize(("argument", "value"), [("outputs", 3), ("dims", ["a"]), ("dtypes", ["a"])])
+@pytest.mark.parametrize(
+    ("argument", "value"), [("outputs", 3), ("dims", ["a"]), ("dtypes", ["a"])]
+)
 def test_what_holds_no_names_is_refused_by_name(argument: str, value: Any) -> None:
-    with pytest.raises(TypeError, match=f"{argument}: expected a "), acquired({"a": np.zeros(2)}, **{argument: value}):
+    with (
+        pytest.raises(TypeError, match=f"{argument}: expected a "),
+        acquired({"a": np.zeros(2)}, **{argument: value}),
+    ):
         pass
 
 
 def test_outputs_as_a_str_would_be_letters() -> None:
-    with pytest.raises(TypeError, match="outputs: expected a collection"), acquired({"a": np.zeros(2)}, outputs="a"):
+    with (
+        pytest.raises(TypeError, match="outputs: expected a collection"),
+        acquired({"a": np.zeros(2)}, outputs="a"),
+    ):
         pass
 
 
@@ -171,7 +239,10 @@ def test_arrays_without_names_are_in_the_stencil_s_order() -> None:
     a = np.zeros((2, 3))
     with acquired({"a": a}, dims={"a": "KI"}) as buffers:
         assert buffers["a"].shape == (2, 3) and np.shares_memory(a, buffers["a"])
-    with pytest.raises(ValueError, match="a: 2 indices were given"), acquired({"a": a}, dims={"a": "IJK"}):
+    with (
+        pytest.raises(ValueError, match="a: 2 indices were given"),
+        acquired({"a": a}, dims={"a": "IJK"}),
+    ):
         pass
 
 
@@ -183,7 +254,10 @@ def test_read_only_data_give_read_only_arrays_and_cannot_be_outputs() -> None:
         with acquired({"a": obj}) as buffers:
             assert not buffers["a"].flags.writeable
         log.clear()
-        with pytest.raises(ValueError, match="a: its memory is read-only"), acquired({"a": obj}, outputs=("a",)):
+        with (
+            pytest.raises(ValueError, match="a: its memory is read-only"),
+            acquired({"a": obj}, outputs=("a",)),
+        ):
             pass
         assert log == []
 
@@ -214,7 +288,10 @@ def test_storages_on_either_side(gpu: FakeDevice) -> None:
     with acquired({"a": a, "b": b}, outputs=("b",), device="gpu") as buffers:
         assert gpu.log == ["upload"] and hasattr(buffers["b"], "__cuda_array_interface__")
         buffers["b"][...] = buffers["a"]
-    assert b.sync_state.state == gs.SyncState.SYNC_DEVICE_DIRTY and a.sync_state.state == gs.SyncState.SYNC_CLEAN
+    assert (
+        b.sync_state.state == gs.SyncState.SYNC_DEVICE_DIRTY
+        and a.sync_state.state == gs.SyncState.SYNC_CLEAN
+    )
     with acquired({"b": b}) as buffers:
         assert gpu.log == ["upload", "download"] and (buffers["b"] == 1).all()
     assert b.sync_state.state == gs.SyncState.SYNC_CLEAN
@@ -222,5 +299,7 @@ def test_storages_on_either_side(gpu: FakeDevice) -> None:
 
 def test_size_zero_and_no_axes() -> None:
     log: list[str] = []
-    with acquired({"a": Logged("a", log, np.zeros((0, 3))), "b": Logged("b", log, np.array(2.0))}) as buffers:
+    with acquired(
+        {"a": Logged("a", log, np.zeros((0, 3))), "b": Logged("b", log, np.array(2.0))}
+    ) as buffers:
         assert buffers["a"].shape == (0, 3) and float(buffers["b"]) == 2.0

@@ -1,4 +1,6 @@
-"""The examples of GT4Py's "GT Storage Interface", corrected, and the other examples of storages, run."""
+"""The examples of GT4Py's "GT Storage Interface", corrected, and the other examples of storages,
+run.
+"""
 
 import importlib.util
 import re
@@ -35,7 +37,9 @@ class FakeCupy:
 
 def test_a_class_with_host_and_device_buffers(gpu: FakeDevice) -> None:
     s = load("storage_two_buffers").SomeStorage((2, 3), np.float64, FakeCupy(gpu))
-    assert read(s)["data"] != read(s, "gpu")["data"]  # the proposal took both from the host's buffer
+    assert (
+        read(s)["data"] != read(s, "gpu")["data"]
+    )  # the proposal took both from the host's buffer
     gpu.log.clear()
     with acquired({"s": s}, outputs=("s",), device="gpu") as buffers:
         buffers["s"][...] = 4.0
@@ -48,7 +52,9 @@ def test_a_class_with_host_and_device_buffers(gpu: FakeDevice) -> None:
         assert gpu.log == ["download", "upload"] and (gpu.to_host(buffers["s"]) == 5).all()
 
 
-def test_a_class_with_two_buffers_says_when_there_is_no_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_class_with_two_buffers_says_when_there_is_no_gpu(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     try:
         import cupy  # noqa: F401
     except ImportError:
@@ -67,7 +73,9 @@ def test_a_wrapper_that_adds_dims(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "[[0. 3.]\n [1. 4.]\n [2. 5.]]\n"
 
 
-@pytest.mark.filterwarnings("ignore:out_field. strides:UserWarning", "ignore:The layout of the field:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:out_field. strides:UserWarning", "ignore:The layout of the field:UserWarning"
+)
 def test_the_copy_stencil_prints_the_right_block_for_xarray(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -76,7 +84,9 @@ def test_the_copy_stencil_prints_the_right_block_for_xarray(
     monkeypatch.setitem(config.cache_settings, "root_path", str(tmp_path))
     load("storage_xarray").main()
     block = "[[[1. 2.]\n  [3. 4.]]\n\n [[5. 6.]\n  [7. 8.]]]\n"
-    assert capsys.readouterr().out == f"INPUT:\n{block}OUTPUT: numpy\n{block}OUTPUT: xarray\n{block}"
+    assert (
+        capsys.readouterr().out == f"INPUT:\n{block}OUTPUT: numpy\n{block}OUTPUT: xarray\n{block}"
+    )
 
 
 def test_storages_in_one_page(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,16 +96,26 @@ def test_storages_in_one_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"lowest level: 273\.50 to 280\.00 K", said)
 
 
-def test_the_program_on_storages_is_the_one_on_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_on_storages_is_the_one_on_arrays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("gt4py.cartesian")
     pytest.importorskip("xarray")
     program = load("storage_program")
     result = program.main("numpy", str(tmp_path))  # restarts from its checkpoint, and compares
-    assert "tracer kept to" in capsys.readouterr().out and result.dims == ("lon", "lat", "level") and "lat" in result.coords
+    assert (
+        "tracer kept to" in capsys.readouterr().out
+        and result.dims == ("lon", "lat", "level")
+        and "lat" in result.coords
+    )
     data = program.dataset(12, 10, 4)
     model = program.on_storages(data, "numpy")
     arrays = program.on_arrays(model, "numpy")
     for _ in range(5):
         model.step(0.1)
         arrays.step(0.1)
-    assert type(arrays.q) is np.ndarray and (model.q.to_numpy() == arrays.q).all() and not (arrays.q == arrays.between).all()
+    assert (
+        type(arrays.q) is np.ndarray
+        and (model.q.to_numpy() == arrays.q).all()
+        and not (arrays.q == arrays.between).all()
+    )

@@ -1,4 +1,6 @@
-"""Junk in `__gt_interface__`: reading it is a clear error or a checked description, never a crash."""
+"""Junk in `__gt_interface__`: reading it is a clear error or a checked description, never a
+crash.
+"""
 
 import ctypes
 from typing import Any
@@ -12,8 +14,10 @@ from gridbuf import interface
 MEMORY = bytearray(1024)
 BASE = ctypes.addressof((ctypes.c_char * len(MEMORY)).from_buffer(MEMORY))
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-(1 << 65), 1 << 65) | st.floats() | st.text(max_size=6) | st.binary(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-(1 << 65),
+    1 << 65) | st.floats() | st.text(max_size=6) | st.binary(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner,
+    max_size=3).map(tuple) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=6,
 )  # fmt: skip
 KEYS = {
@@ -48,7 +52,10 @@ def test_junk_as_an_entry(entry: Any, device: Any) -> None:
     read({device: entry})
 
 
-@given(entry=st.fixed_dictionaries({}, optional={key: value | JUNK for key, value in KEYS.items()}), device=DEVICES)
+@given(
+    entry=st.fixed_dictionaries({}, optional={key: value | JUNK for key, value in KEYS.items()}),
+    device=DEVICES,
+)
 def test_junk_in_an_entry(entry: dict[str, Any], device: Any) -> None:
     read({device: entry})
 

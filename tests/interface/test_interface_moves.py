@@ -1,4 +1,6 @@
-"""What an object says is read again after its acquire, once for each object, and held against what can be known."""
+"""What an object says is read again after its acquire, once for each object, and held against what
+can be known.
+"""
 
 from typing import Any
 
@@ -27,8 +29,13 @@ class Lazy:
     def __gt_interface__(self) -> dict[Any, Any]:
         self.log.append("read")
         extra = {} if self.dims is None else {"dims": self.dims}
-        calls = {"touch": lambda: self.log.append("touch"), "release": lambda: self.log.append("release")}
-        return {None: {**self.buffer.__array_interface__, "acquire": self._acquire, **extra, **calls}}
+        calls = {
+            "touch": lambda: self.log.append("touch"),
+            "release": lambda: self.log.append("release"),
+        }
+        return {
+            None: {**self.buffer.__array_interface__, "acquire": self._acquire, **extra, **calls}
+        }
 
 
 def test_memory_that_acquire_moves() -> None:
@@ -47,11 +54,18 @@ def test_strides_may_change_too() -> None:
 
 @pytest.mark.parametrize(
     ("after", "what"),
-    [(np.zeros((3, 5)), "shape"), (np.zeros((3, 4), np.float32), "typestr"), (np.zeros((3, 4), ">f8"), "typestr")],
+    [
+        (np.zeros((3, 5)), "shape"),
+        (np.zeros((3, 4), np.float32), "typestr"),
+        (np.zeros((3, 4), ">f8"), "typestr"),
+    ],
 )
 def test_what_memory_is_must_stay(after: np.ndarray, what: str) -> None:
     lazy, other = Lazy(after), Lazy()
-    with pytest.raises(ValueError, match=f"x: its {what} was .* after its acquire"), acquired({"o": other, "x": lazy}, ("x",)):
+    with (
+        pytest.raises(ValueError, match=f"x: its {what} was .* after its acquire"),
+        acquired({"o": other, "x": lazy}, ("x",)),
+    ):
         pytest.fail("the block must not run")
     assert lazy.log[-1] == "release" and other.log[-1] == "release" and "touch" not in lazy.log
 
@@ -63,7 +77,10 @@ def test_dims_must_stay_and_outputs_stay_writable() -> None:
         pass
     readonly = np.zeros((3, 4))
     readonly.flags.writeable = False
-    with pytest.raises(ValueError, match="x: its memory is read-only after its acquire"), acquired({"x": Lazy(readonly)}, ("x",)):
+    with (
+        pytest.raises(ValueError, match="x: its memory is read-only after its acquire"),
+        acquired({"x": Lazy(readonly)}, ("x",)),
+    ):
         pass
     with acquired({"x": Lazy(readonly)}) as buffers:
         assert not buffers["x"].flags.writeable
@@ -71,14 +88,21 @@ def test_dims_must_stay_and_outputs_stay_writable() -> None:
 
 def test_an_object_that_stands_for_several_fields_is_called_once() -> None:
     lazy = Lazy()
-    with acquired({"a": lazy, "b": lazy, "c": lazy}, ("c", "b"), dims={"a": "IJ", "b": "IJ", "c": "JI"}) as buffers:
+    with acquired(
+        {"a": lazy, "b": lazy, "c": lazy}, ("c", "b"), dims={"a": "IJ", "b": "IJ", "c": "JI"}
+    ) as buffers:
         assert np.shares_memory(buffers["a"], buffers["c"])
     assert lazy.log == ["read", "acquire", "read", "touch", "release"]
 
 
 def test_one_object_has_one_copy() -> None:
     a = np.arange(4, dtype=np.float32)
-    with pytest.warns(CopyWarning), acquired({"i": a, "o": a}, ("o",), dtypes={"i": float, "o": float}, policy="copy") as buffers:
+    with (
+        pytest.warns(CopyWarning),
+        acquired(
+            {"i": a, "o": a}, ("o",), dtypes={"i": float, "o": float}, policy="copy"
+        ) as buffers,
+    ):
         assert np.shares_memory(buffers["i"], buffers["o"])
         buffers["o"][...] = 2 * buffers["i"]
     assert a.tolist() == [0, 2, 4, 6]
@@ -90,9 +114,15 @@ def test_one_object_has_one_copy() -> None:
 @pytest.mark.parametrize(("own", "needed"), [("i4", "f8"), ("i1", "f8"), ("f8", "c16")])
 def test_copies_that_would_lose_values_on_the_way_back(own: str, needed: str) -> None:
     a = np.zeros(3, own)
-    with pytest.warns(CopyWarning), acquired({"a": a}, dtypes={"a": needed}, policy="copy") as buffers:
+    with (
+        pytest.warns(CopyWarning),
+        acquired({"a": a}, dtypes={"a": needed}, policy="copy") as buffers,
+    ):
         assert buffers["a"].dtype == needed
-    with pytest.raises(TypeError, match=r"a: .*same_kind"), acquired({"a": a}, ("a",), dtypes={"a": needed}, policy="copy"):
+    with (
+        pytest.raises(TypeError, match=r"a: .*same_kind"),
+        acquired({"a": a}, ("a",), dtypes={"a": needed}, policy="copy"),
+    ):
         pass
     with (
         pytest.raises(TypeError, match=r"a: .*same_kind"),
@@ -126,12 +156,20 @@ def lying(**changes: Any) -> Any:
     return Lying()
 
 
-@pytest.mark.parametrize("changes", [{"shape": (3, 40)}, {"strides": (3200, 8)}, {"strides": (32, -8)}, {"shape": (4, 4)}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"shape": (3, 40)}, {"strides": (3200, 8)}, {"strides": (32, -8)}, {"shape": (4, 4)}],
+)
 def test_memory_that_the_object_does_not_have(changes: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"x: shape .*beyond the memory"), acquired({"x": lying(**changes)}):
+    with (
+        pytest.raises(ValueError, match=r"x: shape .*beyond the memory"),
+        acquired({"x": lying(**changes)}),
+    ):
         pass
     with pytest.raises(ValueError, match="data: shape"):
-        gb.Field(type("Only", (), {"__gt_interface__": lying(strides=(10**12, 8)).__gt_interface__})())
+        gb.Field(
+            type("Only", (), {"__gt_interface__": lying(strides=(10**12, 8)).__gt_interface__})()
+        )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +178,10 @@ def test_memory_that_the_object_does_not_have(changes: dict[str, Any]) -> None:
         ((10**12, 8), "x: shape .*where this process has no memory"),
         ((-(10**12), 8), "x: shape .*where this process has no memory"),
         ((2**62, 8), "__gt_interface__ of .*: strides: with entry 0 .* leave the address space"),
-        ((8, -(2**61)), "__gt_interface__ of .*: strides: elements from .* leave the address space"),
+        (
+            (8, -(2**61)),
+            "__gt_interface__ of .*: strides: elements from .* leave the address space",
+        ),
     ],
 )
 def test_memory_that_the_process_does_not_have(strides: tuple[int, int], says: str) -> None:
@@ -185,7 +226,10 @@ def test_a_property_may_say_that_there_is_none() -> None:
 
 @pytest.mark.parametrize("fields", [[np.zeros(3)], np.zeros(3), None, "x"])
 def test_fields_that_have_no_names(fields: Any) -> None:
-    with pytest.raises(TypeError, match="fields: expected a map from name to object"), acquired(fields):
+    with (
+        pytest.raises(TypeError, match="fields: expected a map from name to object"),
+        acquired(fields),
+    ):
         pass
 
 
@@ -209,7 +253,9 @@ class OnlyThis:
 
     @property
     def __gt_interface__(self) -> Any:
-        return {None: {**self.buffer.__array_interface__, "acquire": self._acquire, "dims": ("J", "I")}}
+        return {
+            None: {**self.buffer.__array_interface__, "acquire": self._acquire, "dims": ("J", "I")}
+        }
 
 
 def test_everything_takes_objects_that_have_nothing_else() -> None:

@@ -20,12 +20,21 @@ def a_set() -> dict[str, Any]:
 
 
 def test_what_the_objects_carry_else_zeros() -> None:
-    assert resolve_origins(a_set()) == {"field": (1, 2, 3), "storage": (2, 1), "array": (0, 0, 0), "data": (5, 4, 0)}
+    assert resolve_origins(a_set()) == {
+        "field": (1, 2, 3),
+        "storage": (2, 1),
+        "array": (0, 0, 0),
+        "data": (5, 4, 0),
+    }
 
 
 def test_a_tuple_is_for_all_and_filtered_to_the_field_s_axes() -> None:
     expected = {"field": (7, 8, 9), "storage": (7, 9), "array": (7, 8, 9), "data": (7, 8, 0)}
-    assert resolve_origins(a_set(), (7, 8, 9)) == resolve_origins(a_set(), {"_all_": [7, 8, 9]}) == expected
+    assert (
+        resolve_origins(a_set(), (7, 8, 9))
+        == resolve_origins(a_set(), {"_all_": [7, 8, 9]})
+        == expected
+    )
 
 
 def test_the_name_wins() -> None:
@@ -51,7 +60,11 @@ def test_an_annotation_names_what_does_not_name_itself() -> None:
         ({"storage": (1, 2, 3)}, ValueError, "for storage has 3 entries"),
         ({"x": (1, 2, 3)}, ValueError, "origin: x is not among the fields"),
         (3, TypeError, "origin: expected"),
-        ({"array": (1.5, 0, 0)}, TypeError, r"origin: expected a sequence of ints for array, got \(1.5, 0, 0\)"),
+        (
+            {"array": (1.5, 0, 0)},
+            TypeError,
+            r"origin: expected a sequence of ints for array, got \(1.5, 0, 0\)",
+        ),
         ({"array": {1, 2, 3}}, TypeError, "origin: expected a sequence of ints for array"),
         ({"_all_": 3}, TypeError, "origin: expected a sequence of ints for all fields, got 3"),
         ("IJK", TypeError, "origin: expected"),

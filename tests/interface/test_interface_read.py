@@ -28,9 +28,15 @@ def entry(array: np.ndarray, **more: Any) -> dict[str, Any]:
 
 def test_all_keys_are_there_and_filled_in() -> None:
     a = np.zeros((2, 3), np.float32)
-    found = read(Offers({None: {"shape": (2, 3), "typestr": "<f4", "data": (a.ctypes.data, False)}}))
+    found = read(
+        Offers({None: {"shape": (2, 3), "typestr": "<f4", "data": (a.ctypes.data, False)}})
+    )
     assert set(found) == KEYS
-    assert found["shape"] == (2, 3) and found["strides"] == (12, 4) and found["data"] == (a.ctypes.data, False)
+    assert (
+        found["shape"] == (2, 3)
+        and found["strides"] == (12, 4)
+        and found["data"] == (a.ctypes.data, False)
+    )
     assert found["dims"] is found["acquire"] is found["touch"] is found["release"] is None
 
 
@@ -46,7 +52,11 @@ def test_it_is_a_new_dict_each_time() -> None:
     offering = Offers({None: own})
     first = read(offering)
     first["shape"] = ()
-    assert read(offering)["shape"] == (3,) and own["dims"] == ["I"] and read(offering)["dims"] == ("I",)
+    assert (
+        read(offering)["shape"] == (3,)
+        and own["dims"] == ["I"]
+        and read(offering)["dims"] == ("I",)
+    )
 
 
 @pytest.mark.parametrize("key", [None, "cpu"])
@@ -61,8 +71,16 @@ def test_device_keys() -> None:
     general = Offers({"gpu": entry(a)})
     numbered = Offers({("gpu", 1): entry(b)})
     both = Offers({"gpu": entry(a), ("gpu", 1): entry(b)})
-    assert read(general, "gpu")["data"] == read(general, ("gpu", 1))["data"] == read(both, "gpu")["data"]
-    assert read(numbered, "gpu")["data"] == read(both, ("gpu", 1))["data"] == read(numbered, ("gpu", 1))["data"]
+    assert (
+        read(general, "gpu")["data"]
+        == read(general, ("gpu", 1))["data"]
+        == read(both, "gpu")["data"]
+    )
+    assert (
+        read(numbered, "gpu")["data"]
+        == read(both, ("gpu", 1))["data"]
+        == read(numbered, ("gpu", 1))["data"]
+    )
     for obj, device in ((general, None), (numbered, None), (numbered, ("gpu", 0))):
         with pytest.raises(ValueError, match="device: Offers has no buffer for"):
             read(obj, device)
@@ -86,7 +104,10 @@ def test_where_dims_are_missing_the_object_says_them() -> None:
     assert read(Offers({None: entry(a)}, __gt_dims__=("K", "J")))["dims"] == ("K", "J")
     assert read(Offers({None: entry(a)}, dims=("J", "I")))["dims"] == ("J", "I")
     assert read(Offers({None: entry(a)}, dims=("lat", "lon")))["dims"] is None
-    assert read(Offers({None: entry(a, dims=("I", "0"))}, __gt_dims__=("K", "J")))["dims"] == ("I", "0")
+    assert read(Offers({None: entry(a, dims=("I", "0"))}, __gt_dims__=("K", "J")))["dims"] == (
+        "I",
+        "0",
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,7 +164,11 @@ def test_without_the_property_array_interfaces_buffers_and_dlpack_are_read() -> 
 
     for obj in (a, ByInterface(), memoryview(a), ByDLPack()):
         found = read(obj)
-        assert found["data"][0] == a.ctypes.data and found["strides"] == (24, 8) and found["dims"] is None
+        assert (
+            found["data"][0] == a.ctypes.data
+            and found["strides"] == (24, 8)
+            and found["dims"] is None
+        )
     for obj in (object(), "text", 1.5):
         with pytest.raises(ValueError, match="has no buffer for the host"):
             read(obj)
@@ -162,13 +187,19 @@ def test_a_field_has_the_property() -> None:
     f = gb.Field.zeros((4, 3), dims="JI", halo=(1, 0))
     assert set(f.__gt_interface__) == {None}
     found = read(f)
-    assert found["dims"] == ("J", "I") and found["data"][0] == f.numpy().ctypes.data and found["strides"] == f.strides
+    assert (
+        found["dims"] == ("J", "I")
+        and found["data"][0] == f.numpy().ctypes.data
+        and found["strides"] == f.strides
+    )
     assert read(gb.Field(np.zeros(3)))["dims"] is None
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu", "gt4py", "cuda"])
 def test_storages_emit_none_and_gpu_and_reading_copies_nothing(gpu: FakeDevice, kind: str) -> None:
-    spec: dict[str, Any] = {"device": "gpu", "managed": None if kind == "gpu" else kind} if kind != "cpu" else {}
+    spec: dict[str, Any] = (
+        {"device": "gpu", "managed": None if kind == "gpu" else kind} if kind != "cpu" else {}
+    )
     s = gs.zeros((4, 3), axes="KI", **spec)
     if kind == "gt4py":
         s.set_host_modified()
@@ -176,7 +207,11 @@ def test_storages_emit_none_and_gpu_and_reading_copies_nothing(gpu: FakeDevice, 
     assert set(s.__gt_interface__) == {"cpu": {None}, "gpu": {"gpu"}}.get(kind, {None, "gpu"})
     for device in s.__gt_interface__:
         found = read(s, device)
-        assert found["dims"] == ("K", "I") and found["strides"] == s.strides and callable(found["acquire"])
+        assert (
+            found["dims"] == ("K", "I")
+            and found["strides"] == s.strides
+            and callable(found["acquire"])
+        )
     assert gpu.log == []
     if kind == "gt4py":
         read(s, "gpu")["acquire"]()
@@ -185,13 +220,22 @@ def test_storages_emit_none_and_gpu_and_reading_copies_nothing(gpu: FakeDevice, 
         assert s.sync_state.state == gs.SyncState.SYNC_DEVICE_DIRTY
         read(s)["acquire"]()
         read(s)["touch"]()
-        assert gpu.log == ["upload", "download"] and s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+        assert (
+            gpu.log == ["upload", "download"] and s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+        )
 
 
 def test_the_utilities_are_here_too() -> None:
     import gridbuf.interface as gi
 
-    assert (gi.as_numpy, gi.as_cupy, gi.get_dims, gi.get_origin) == (gb.as_numpy, gb.as_cupy, gb.get_dims, gb.get_origin)
+    assert (gi.as_numpy, gi.as_cupy, gi.get_dims, gi.get_origin) == (
+        gb.as_numpy,
+        gb.as_cupy,
+        gb.get_dims,
+        gb.get_origin,
+    )
     s = gs.storage(np.arange(6.0).reshape(2, 3), axes="KI", halo=((1, 0), (0, 2)))
     assert gi.get_dims(s) == ("K", "I") and gi.get_origin(s) == (0, 1)
-    assert gi.as_numpy(s, "IK").shape == (3, 2) and np.shares_memory(gi.as_numpy(s, "IK"), s.to_numpy())
+    assert gi.as_numpy(s, "IK").shape == (3, 2) and np.shares_memory(
+        gi.as_numpy(s, "IK"), s.to_numpy()
+    )

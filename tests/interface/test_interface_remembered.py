@@ -1,4 +1,6 @@
-"""What acquire.c remembers is what Python says, whatever the field, the names, the dtype and the backend."""
+"""What acquire.c remembers is what Python says, whatever the field, the names, the dtype and the
+backend.
+"""
 
 import random
 import warnings
@@ -18,7 +20,11 @@ SIZES = {"I": 3, "J": 4, "K": 5, "0": 2}
 def random_field(rng: random.Random) -> Any:
     dims = "".join(rng.sample("IJK", rng.randint(0, 3)))
     shape = tuple(SIZES[name] for name in dims)
-    array = np.arange(1.0, 1.0 + int(np.prod(shape))).reshape(shape).astype(rng.choice(["f8", "f4", "i4", "?", ">f8", "c8"]))
+    array = (
+        np.arange(1.0, 1.0 + int(np.prod(shape)))
+        .reshape(shape)
+        .astype(rng.choice(["f8", "f4", "i4", "?", ">f8", "c8"]))
+    )
     if dims and rng.random() < 0.4:
         array = np.asfortranarray(array)
     if rng.random() < 0.2:
@@ -38,7 +44,10 @@ def outcome(fields: Any, **options: Any) -> Any:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             with gi.acquired(fields, **options) as arrays:
-                found = [(name, a.__array_interface__["data"], a.shape, a.strides, a.dtype) for name, a in arrays.items()]
+                found = [
+                    (name, a.__array_interface__["data"], a.shape, a.strides, a.dtype)
+                    for name, a in arrays.items()
+                ]
         return found, [str(one.message) for one in told]
     except (TypeError, ValueError) as error:
         return type(error), str(error)
@@ -49,15 +58,23 @@ def test_what_is_remembered_is_what_is_explained(monkeypatch: Any) -> None:
     for _ in range(1500):
         fields = {name: random_field(rng) for name in rng.sample("abc", rng.randint(1, 3))}
         names = (
-            rng.sample("abcd", rng.randint(0, 2)) if rng.random() < 0.3 else rng.sample(list(fields), rng.randint(0, len(fields)))
+            rng.sample("abcd", rng.randint(0, 2))
+            if rng.random() < 0.3
+            else rng.sample(list(fields), rng.randint(0, len(fields)))
         )
         options: dict[str, Any] = {"outputs": rng.choice([tuple, list, set])(names[:1])}
         if rng.random() < 0.5:
             options["dims"] = {
-                name: rng.choice(["IJK", "KJI", "JI", ("I", "J"), ["K", "J", "I"], None, "", "IX", 3]) for name in names
+                name: rng.choice(
+                    ["IJK", "KJI", "JI", ("I", "J"), ["K", "J", "I"], None, "", "IX", 3]
+                )
+                for name in names
             }
         if rng.random() < 0.5:
-            options["dtypes"] = {name: rng.choice(["f8", np.float64, np.dtype("f4"), "float32", None, "<f8"]) for name in names}
+            options["dtypes"] = {
+                name: rng.choice(["f8", np.float64, np.dtype("f4"), "float32", None, "<f8"])
+                for name in names
+            }
         if rng.random() < 0.5:
             options["backend"] = rng.choice(["gtx86", "gt:cpu_ifirst", "nonsense"])
         quick = [outcome(fields, **options) for _ in range(2)]

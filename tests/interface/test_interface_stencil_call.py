@@ -20,7 +20,9 @@ def copy() -> Any:
     return stencil_call(stencils.compiled(stencils.copy_stencil))
 
 
-@pytest.fixture(scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)]
+)
 def laplace(request: pytest.FixtureRequest) -> Any:
     from gridbuf.doctor import cxx_compiler
 
@@ -62,7 +64,12 @@ def test_acquire_touch_and_release_come_around_the_run(copy: Any) -> None:
             def note(what: str) -> Any:
                 return lambda: log.append(f"{what} {self.name} {self.array[0, 0, 0]:.0f}")
 
-            return {None: {**self.array.__array_interface__, **{w: note(w) for w in ("acquire", "touch", "release")}}}
+            return {
+                None: {
+                    **self.array.__array_interface__,
+                    **{w: note(w) for w in ("acquire", "touch", "release")},
+                }
+            }
 
     source, target = Logged("in"), Logged("out")
     source.array[:] = 3
@@ -106,19 +113,30 @@ def test_origin_and_domain_as_gt4py_takes_them(copy: Any) -> None:
     out[...] = 0
     out.halo = ((1, 2), (0, 3), (2, 0))
     copy(inp, out)  # the output's own origin and halo
-    assert out.domain.size == 2 == np.add.reduce(out, axis=None) == np.add.reduce(out.domain, axis=None)
+    assert (
+        out.domain.size
+        == 2
+        == np.add.reduce(out, axis=None)
+        == np.add.reduce(out.domain, axis=None)
+    )
 
 
 def test_policies(copy: Any) -> None:
     inp, out = np.ones((2, 2, 2), np.float32), gs.zeros((2, 2, 2), np.float32)
     with pytest.raises(
-        TypeError, match=r"in_field: its dtype is float32, float64 is needed; .*field.to\(dtype='float64'\).*policy='copy'"
+        TypeError,
+        match=(
+            r"in_field: its dtype is float32, float64 is needed;"
+            r" .*field.to\(dtype='float64'\).*policy='copy'"
+        ),
     ):
         copy(inp, out)
     copying = stencil_call(copy.stencil, policy="copy")
     with pytest.warns(CopyWarning) as told:
         copying(inp, out)
-    assert [str(w.message).split(":")[0] for w in told] == ["in_field", "out_field"] and told[0].filename == __file__
+    assert [str(w.message).split(":")[0] for w in told] == ["in_field", "out_field"] and told[
+        0
+    ].filename == __file__
     assert (out.to_numpy() == 1).all()
     with pytest.raises(ValueError, match="out_field: its dims"):
         copying(inp, gs.zeros((2, 2), axes="IJ"))
@@ -126,11 +144,16 @@ def test_policies(copy: Any) -> None:
 
 def test_a_slow_layout_is_a_warning(laplace: Any) -> None:
     wrong = "C" if laplace.stencil.backend != "numpy" else "F"
-    inp, out = gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0)), gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0))
+    inp = gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0))
+    out = gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0))
     with pytest.warns(LayoutWarning) as told:
         laplace(inp, out)
-    ours = [w for w in told if w.category is LayoutWarning]  # gt4py may warn too, without saying from where
-    assert [str(w.message).split(":")[0] for w in ours] == ["inp, out"] and ours[0].filename == __file__
+    ours = [
+        w for w in told if w.category is LayoutWarning
+    ]  # gt4py may warn too, without saying from where
+    assert [str(w.message).split(":")[0] for w in ours] == ["inp, out"] and ours[
+        0
+    ].filename == __file__
     assert (out.domain.to_numpy() == 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -138,7 +161,9 @@ def test_a_slow_layout_is_a_warning(laplace: Any) -> None:
 
 
 def test_frozen_stencils(copy: Any) -> None:
-    frozen = copy.stencil.freeze(origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2))
+    frozen = copy.stencil.freeze(
+        origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2)
+    )
     inp, out = gs.storage(np.arange(8.0).reshape(2, 2, 2)), gs.zeros((2, 2, 2), axes="KJI")
     stencil_call(frozen)(inp, out)
     np.testing.assert_array_equal(gb.as_numpy(out, "IJK")[0], inp.to_numpy()[1])
@@ -146,7 +171,9 @@ def test_frozen_stencils(copy: Any) -> None:
 
 
 def test_what_is_no_stencil() -> None:
-    with pytest.raises(TypeError, match=r"stencil: expected a gt4py.cartesian stencil, got function"):
+    with pytest.raises(
+        TypeError, match=r"stencil: expected a gt4py.cartesian stencil, got function"
+    ):
         stencil_call(lambda a: a)
 
 
@@ -183,7 +210,9 @@ def test_a_call_seen_before_gives_the_same(laplace: Any) -> None:
             expected[inner] = full[inner]
             np.testing.assert_allclose(gb.as_numpy(out, "IJK"), expected, atol=1e-12)
             laplace(inp=inp, out=out, origin=(1, 1, 0), domain=(2, 3, 4))
-            np.testing.assert_allclose(gb.as_numpy(out, "IJK")[1:3, 1:4], full[1:3, 1:4], atol=1e-12)
+            np.testing.assert_allclose(
+                gb.as_numpy(out, "IJK")[1:3, 1:4], full[1:3, 1:4], atol=1e-12
+            )
 
 
 def test_what_was_right_before_does_not_make_wrong_calls_right(copy: Any) -> None:
@@ -218,8 +247,15 @@ def test_inputs_of_size_one_count_for_all_points(policy: str) -> None:
     run = stencil_call(stencils.compiled(stencils.plane_and_column), policy=policy)
     for _ in range(2):
         out = gs.zeros((3, 4, 5))
-        run(plane=gs.storage(np.arange(4.0).reshape(1, 4), axes="IJ"), column=gs.ones((1,), axes="K"), out=out, factor=2.0)
-        np.testing.assert_array_equal(out.to_numpy(), np.broadcast_to(1 + 2 * np.arange(4.0)[None, :, None], (3, 4, 5)))
+        run(
+            plane=gs.storage(np.arange(4.0).reshape(1, 4), axes="IJ"),
+            column=gs.ones((1,), axes="K"),
+            out=out,
+            factor=2.0,
+        )
+        np.testing.assert_array_equal(
+            out.to_numpy(), np.broadcast_to(1 + 2 * np.arange(4.0)[None, :, None], (3, 4, 5))
+        )
         flat = gs.zeros((1, 1, 1))
         run(plane=gs.ones((1, 1), axes="IJ"), column=gs.ones((1,), axes="K"), out=flat, factor=2.0)
         assert flat[0, 0, 0] == 3
@@ -240,11 +276,18 @@ def test_an_output_of_size_one_is_named(copy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: gs.ones((6, 6, 3)), lambda: np.ones((6, 6, 3), order="F"), lambda: gb.Field(np.ones((6, 6, 3)), "IJK")]
+    "make",
+    [
+        lambda: gs.ones((6, 6, 3)),
+        lambda: np.ones((6, 6, 3), order="F"),
+        lambda: gb.Field(np.ones((6, 6, 3)), "IJK"),
+    ],
 )
 def test_a_field_without_the_halo_that_the_stencil_reads_is_named(laplace: Any, make: Any) -> None:
     out = gs.zeros((6, 6, 3), defaults=laplace.stencil.backend, halo=(1, 1, 0))
-    with pytest.raises(ValueError, match="inp: it carries no halo along I, and the stencil reads 1 point beyond"):
+    with pytest.raises(
+        ValueError, match="inp: it carries no halo along I, and the stencil reads 1 point beyond"
+    ):
         laplace(make(), out)
     q = gs.ones((8, 8, 3), defaults=laplace.stencil.backend, halo=(1, 1, 0))
     with pytest.raises(ValueError, match="inp: it carries no halo along I"):
@@ -276,7 +319,8 @@ def test_fields_are_remembered_with_what_they_say(laplace: Any) -> None:
             got[inner] = 0
             assert not got.any()
     assert len(laplace._calls) >= 3
-    # The same memory, said to be something else: not named, and so in the stencil's order, without halo.
+    # The same memory, said to be something else: not named, and so in the stencil's order, without
+    # halo.
     bare = gb.Field(np.asarray(inp))
     with pytest.raises(ValueError, match="inp: it carries no halo"):
         laplace(bare, out)
@@ -284,7 +328,9 @@ def test_fields_are_remembered_with_what_they_say(laplace: Any) -> None:
 
 def test_domains_that_differ_are_told_once(copy: Any) -> None:
     inp, out = gs.ones((8, 8, 3), halo=(1, 1, 0)), gs.zeros((6, 4, 3))
-    with pytest.warns(DomainWarning, match="along J in_field has 6, out_field has 4 points.*4 are computed") as told:
+    with pytest.warns(
+        DomainWarning, match="along J in_field has 6, out_field has 4 points.*4 are computed"
+    ) as told:
         copy(inp, out)
     assert len(told) == 1 and told[0].filename == __file__
     with warnings.catch_warnings():
@@ -302,26 +348,49 @@ def test_halos_that_leave_no_point_are_named(copy: Any) -> None:
 
 
 def test_frozen_stencils_seen_before(copy: Any) -> None:
-    frozen = stencil_call(copy.stencil.freeze(origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2)))
+    frozen = stencil_call(
+        copy.stencil.freeze(
+            origin={"in_field": (1, 0, 0), "out_field": (0, 0, 0)}, domain=(1, 2, 2)
+        )
+    )
     for value in (3.0, 4.0, 5.0):
         inp, out = gs.full((2, 2, 2), value), gs.zeros((2, 2, 2), axes="KJI")
         frozen(inp, out_field=out)
-        assert gb.as_numpy(out, "IJK")[0].tolist() == [[value] * 2] * 2 and not gb.as_numpy(out, "IJK")[1].any()
+        assert (
+            gb.as_numpy(out, "IJK")[0].tolist() == [[value] * 2] * 2
+            and not gb.as_numpy(out, "IJK")[1].any()
+        )
         with pytest.raises(TypeError, match="float32"):
             frozen(inp, gs.zeros((2, 2, 2), np.float32))
 
 
-@pytest.mark.parametrize("backend", ["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "backend", ["numpy", pytest.param("gt:cpu_ifirst", marks=pytest.mark.slow)]
+)
 def test_frozen_stencils_stay_within_their_fields(backend: str) -> None:
-    """gt4py looks at nothing there: what is too small would be read, and written, beyond its memory."""
+    """gt4py looks at nothing there: what is too small would be read, and written, beyond its
+    memory.
+    """
     from gridbuf.doctor import cxx_compiler
 
     if backend != "numpy" and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
     origin = {"plane": (0, 0), "column": (0,), "out": (0, 0, 0)}
-    frozen = stencil_call(stencils.compiled(stencils.plane_and_column, backend).freeze(origin=origin, domain=(4, 6, 5)))
-    right: dict[str, Any] = {"plane": gs.ones((4, 6), axes="IJ"), "column": gs.ones((5,), axes="K"), "out": gs.zeros((4, 6, 5))}
-    for name, small in (("plane", gs.ones((1, 6), axes="IJ")), ("plane", gs.ones((1, 1), axes="JI")), ("column", np.ones(1))):
+    frozen = stencil_call(
+        stencils.compiled(stencils.plane_and_column, backend).freeze(
+            origin=origin, domain=(4, 6, 5)
+        )
+    )
+    right: dict[str, Any] = {
+        "plane": gs.ones((4, 6), axes="IJ"),
+        "column": gs.ones((5,), axes="K"),
+        "out": gs.zeros((4, 6, 5)),
+    }
+    for name, small in (
+        ("plane", gs.ones((1, 6), axes="IJ")),
+        ("plane", gs.ones((1, 1), axes="JI")),
+        ("column", np.ones(1)),
+    ):
         for _ in range(2):
             right["out"][...] = 0
             frozen(**{**right, name: small}, factor=2.0)

@@ -15,7 +15,13 @@ HERE = Path(__file__).parent
 
 
 def run(command: list[Any], folder: Path, **environment: str) -> None:
-    done = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, env={**os.environ, **environment})
+    done = subprocess.run(
+        [*map(str, command)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
@@ -27,7 +33,19 @@ def need_gfortran() -> None:
 def library(folder: Path) -> ctypes.CDLL:
     """fortran_bind_c.f90 as a shared library; a mistake in bounds ends the process."""
     need_gfortran()
-    run(["gfortran", "-O1", "-fcheck=bounds", "-shared", "-fPIC", HERE / "fortran_bind_c.f90", "-o", "procedures.so"], folder)
+    run(
+        [
+            "gfortran",
+            "-O1",
+            "-fcheck=bounds",
+            "-shared",
+            "-fPIC",
+            HERE / "fortran_bind_c.f90",
+            "-o",
+            "procedures.so",
+        ],
+        folder,
+    )
     return ctypes.CDLL(str(folder / "procedures.so"))
 
 
@@ -38,7 +56,17 @@ def f2py_module(folder: Path) -> Any:
         if shutil.which(tool, path=_path()) is None:
             pytest.skip(f"{tool} is not installed, and f2py builds with it")
     shutil.copy(HERE / "fortran_f2py.f90", folder)
-    command = [sys.executable, "-m", "numpy.f2py", "-c", "fortran_f2py.f90", "-m", "gb_f2py", "--backend", "meson"]
+    command = [
+        sys.executable,
+        "-m",
+        "numpy.f2py",
+        "-c",
+        "fortran_f2py.f90",
+        "-m",
+        "gb_f2py",
+        "--backend",
+        "meson",
+    ]
     run(command, folder, PATH=_path())
     (built,) = folder.glob("gb_f2py*.so")
     spec = importlib.util.spec_from_file_location("gb_f2py", built)

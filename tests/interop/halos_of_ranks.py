@@ -1,4 +1,6 @@
-"""Run by any number of processes: exchange_halos leaves in every field what an exchange axis by axis, written with plain sendrecv, leaves there."""
+"""Run by any number of processes: exchange_halos leaves in every field what an exchange axis by
+axis, written with plain sendrecv, leaves there.
+"""
 
 import sys
 from itertools import product
@@ -20,7 +22,8 @@ def axis_by_axis(cart: Any, values: np.ndarray, dims: str, halo: Pairs, cut: str
     """Each axis after the other, with the halos along the others."""
     whole = values.copy()
     values = whole.transpose(np.argsort(list(dims)))  # one order on all ranks; a view
-    halo, dims = tuple(pair for _, pair in sorted(zip(dims, halo, strict=True))), "".join(sorted(dims))
+    halo = tuple(pair for _, pair in sorted(zip(dims, halo, strict=True)))
+    dims = "".join(sorted(dims))
     for direction, dim in enumerate(cut):
         if dim not in dims:
             continue
@@ -37,7 +40,9 @@ def axis_by_axis(cart: Any, values: np.ndarray, dims: str, halo: Pairs, cut: str
     return whole
 
 
-def made(dims: str, shape: tuple[int, ...], halo: Pairs, dtype: str = "f8", **spec: Any) -> gb.Field:
+def made(
+    dims: str, shape: tuple[int, ...], halo: Pairs, dtype: str = "f8", **spec: Any
+) -> gb.Field:
     field = gb.Field.zeros(shape, dtype, dims=dims, halo=halo, **spec)
     field.numpy()[...] = rng.integers(0, 100, shape) if dtype != "?" else rng.integers(0, 2, shape)
     return field
@@ -50,7 +55,9 @@ def compare(cart: Any, fields: list[gb.Field], cut: str) -> None:
         assert np.array_equal(f.numpy(), its), (comm.rank, cut, i, f.dims, f.numpy(), its)
 
 
-def refused(kind: type[Exception], says: tuple[str, ...], cart: Any, *fields: gb.Field, dims: Any = "I") -> None:
+def refused(
+    kind: type[Exception], says: tuple[str, ...], cart: Any, *fields: gb.Field, dims: Any = "I"
+) -> None:
     try:
         gbm.exchange_halos(cart, *fields, dims=dims)
     except kind as error:
@@ -60,7 +67,9 @@ def refused(kind: type[Exception], says: tuple[str, ...], cart: Any, *fields: gb
 
 
 def everything() -> None:
-    """Communicators of 1 to 3 dimensions, closed and periodic; extents that differ from rank to rank, as do layouts and orders of dims."""
+    """Communicators of 1 to 3 dimensions, closed and periodic; extents that differ from rank to
+    rank, as do layouts and orders of dims.
+    """
     for ndim in (1, 2, 3):
         shape = MPI.Compute_dims(comm.size, ndim)
         for periodic in product([False, True], repeat=ndim):
@@ -73,13 +82,20 @@ def everything() -> None:
             for dims, dtype, grows, spec in (
                 ("IJK", "f8", "", {"backend": "gt:cpu_ifirst"}),
                 ("KJI" if comm.rank % 2 else "JIK", "f4", "", {"padding": comm.rank % 2 == 0}),
-                ("IJK", "c16", "I", {"backend": "F" if comm.rank % 2 else "C"}),  # more points on the last rank
+                (
+                    "IJK",
+                    "c16",
+                    "I",
+                    {"backend": "F" if comm.rank % 2 else "C"},
+                ),  # more points on the last rank
                 ("IJ", "?", "", {}),
                 ("J", "i2", "", {}),
                 ("K", "u8", "", {}),
                 ("IJ", "S3", "", {}),
             ):
-                last = {dim: place["IJK".index(dim)] == shape["IJK".index(dim)] - 1 for dim in grows}
+                last = {
+                    dim: place["IJK".index(dim)] == shape["IJK".index(dim)] - 1 for dim in grows
+                }
                 own = {dim: n[dim] + last.get(dim, False) for dim in dims}
                 halo = tuple(wide[dim] for dim in dims)
                 size = tuple(own[dim] + sum(wide[dim]) for dim in dims)
@@ -95,7 +111,12 @@ def layouts_are_each_rank_s_own_affair() -> None:
     """Two fields that one rank cannot tell apart, and the other can: found there, new here."""
     cart = comm.Create_cart([comm.size], [True])
     mine = ("IJ", ((1, 1), (0, 0))) if comm.rank % 2 else ("JI", ((0, 0), (1, 1)))
-    for spec in ({}, {"backend": "F"} if comm.rank % 2 else {}, {}, {"padding": 8} if comm.rank == 0 else {}):
+    for spec in (
+        {},
+        {"backend": "F"} if comm.rank % 2 else {},
+        {},
+        {"padding": 8} if comm.rank == 0 else {},
+    ):
         shape = (6, 4) if mine[0] == "IJ" else (4, 6)
         for _ in range(2):
             compare(cart, [made(mine[0], shape, mine[1], **spec)], "I")
@@ -111,7 +132,11 @@ def neighbours_that_disagree() -> None:
     one = made("I", (6,), ((1, 1),))
     for mine, theirs, says in (
         ([one], [made("I", (6,), ((1, 1),), "f4")], "fields[0]: its dtype is"),
-        ([made("IJ", (6, 3), ((1, 1), (0, 0)))], [made("IJ", (6, 4), ((1, 1), (0, 0)))], "its sizes"),
+        (
+            [made("IJ", (6, 3), ((1, 1), (0, 0)))],
+            [made("IJ", (6, 4), ((1, 1), (0, 0)))],
+            "its sizes",
+        ),
         ([one, one], [one], "fields: there are"),
         ([made("I", (7,), ((2, 1),))], [made("I", (7,), ((1, 1),))], "rank 1"),
         ([made("I", (7,), ((0, 0),))], [made("I", (7,), ((1, 1),))], "rank 1"),

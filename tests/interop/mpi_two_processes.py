@@ -1,4 +1,6 @@
-"""Run by two processes under mpirun: padded, sliced and reversed memory from one to the other, and halos both ways."""
+"""Run by two processes under mpirun: padded, sliced and reversed memory from one to the other, and
+halos both ways.
+"""
 
 import sys
 
@@ -24,12 +26,17 @@ def send_every_layout_into_every_layout() -> int:
         for outgoing in LAYOUTS:
             for incoming in LAYOUTS:
                 count += sent(Cell("take", outgoing, dtype), Cell("take", incoming, dtype))
-    return count + sum(sent(Cell("take", "padded", dtype), Cell("take", "sliced", dtype)) for dtype in NATIVE)
+    return count + sum(
+        sent(Cell("take", "padded", dtype), Cell("take", "sliced", dtype)) for dtype in NATIVE
+    )
 
 
 def sent(outgoing: Cell, incoming: Cell) -> int:
     expected = values(outgoing.layout, outgoing.dtype)
-    if expected.shape != values(incoming.layout, incoming.dtype).shape or incoming.layout == "read-only":
+    if (
+        expected.shape != values(incoming.layout, incoming.dtype).shape
+        or incoming.layout == "read-only"
+    ):
         return 0
     if rank == 0:
         comm.Send(gbm.buffer(field(outgoing)), 1)
@@ -61,7 +68,9 @@ def an_exchange_that_one_rank_left_out_is_noticed() -> None:
     try:
         gbm.exchange_halos(ring, given, dims="I")
     except kind as error:
-        assert rank == 0 or "rank 0: TypeError: fields: argument 0 is a int" in str(error), str(error)
+        assert rank == 0 or "rank 0: TypeError: fields: argument 0 is a int" in str(error), str(
+            error
+        )
     else:
         raise AssertionError(kind)
     f[...] = 5.0 + rank
@@ -71,7 +80,10 @@ def an_exchange_that_one_rank_left_out_is_noticed() -> None:
 
 def immediate_calls_keep_their_memory() -> None:
     if rank == 0:
-        requests = [comm.Isend(gbm.buffer(gb.Field.full((64, 64), float(i), backend="gtmc")), 1, i) for i in range(8)]
+        requests = [
+            comm.Isend(gbm.buffer(gb.Field.full((64, 64), float(i), backend="gtmc")), 1, i)
+            for i in range(8)
+        ]
     else:
         targets = [gb.Field.zeros((64, 64), backend="F") for _ in range(8)]
         requests = [comm.Irecv(gbm.buffer(target), 0, i) for i, target in enumerate(targets)]
@@ -81,7 +93,9 @@ def immediate_calls_keep_their_memory() -> None:
 
 
 def collective_calls() -> None:
-    f = gb.Field.from_array(VALUES if rank == 0 else np.zeros((4, 5, 6)), backend="gtmc" if rank else "F")
+    f = gb.Field.from_array(
+        VALUES if rank == 0 else np.zeros((4, 5, 6)), backend="gtmc" if rank else "F"
+    )
     comm.Bcast(gbm.buffer(f), 0)
     assert (f.numpy() == VALUES).all()
 

@@ -1,4 +1,6 @@
-"""The programs of the gt4py.next tests; gt4py reads their source, so they live in a file of their own."""
+"""The programs of the gt4py.next tests; gt4py reads their source, so they live in a file of their
+own.
+"""
 
 import gt4py.next as gtx
 
@@ -16,7 +18,9 @@ def add(
 
 
 @gtx.field_operator
-def forward(a: gtx.Field[gtx.Dims[I, J, K], gtx.float64]) -> gtx.Field[gtx.Dims[I, J, K], gtx.float64]:
+def forward(
+    a: gtx.Field[gtx.Dims[I, J, K], gtx.float64],
+) -> gtx.Field[gtx.Dims[I, J, K], gtx.float64]:
     return a(I + 1)
 
 

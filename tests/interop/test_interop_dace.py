@@ -1,4 +1,6 @@
-"""gridbuf.interop.dace: descriptors of Fields and plans, compiled programs on them, workspaces from our heap."""
+"""gridbuf.interop.dace: descriptors of Fields and plans, compiled programs on them, workspaces from
+our heap.
+"""
 
 import importlib
 from pathlib import Path
@@ -22,7 +24,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyp
     return importlib.import_module("dace_programs")
 
 
-SPECS = [{}, {"backend": "F"}, {"backend": "gt:cpu_ifirst", "padding": 8}, {"layout": (1, 2, 0), "padding": 3}]
+SPECS = [
+    {},
+    {"backend": "F"},
+    {"backend": "gt:cpu_ifirst", "padding": 8},
+    {"layout": (1, 2, 0), "padding": 3},
+]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
@@ -32,7 +39,9 @@ def test_a_descriptor_says_what_the_memory_is(spec: dict) -> None:
         desc = gbd.descriptor(obj)
         assert desc.dtype == dace.float32 and tuple(desc.shape) == (3, 4, 5) and not desc.transient
         assert tuple(4 * s for s in desc.strides) == field.strides
-        assert desc.total_size == 1 + sum((n - 1) * s // 4 for n, s in zip(field.shape, field.strides, strict=True))
+        assert desc.total_size == 1 + sum(
+            (n - 1) * s // 4 for n, s in zip(field.shape, field.strides, strict=True)
+        )
     assert dace.data.create_datadescriptor(field).is_equivalent(gbd.descriptor(field))
 
 
@@ -42,15 +51,23 @@ def test_programs_write_into_the_fields(programs) -> None:  # type: ignore[no-un
     out = gb.Field.zeros((3, 4, 5), layout=(1, 2, 0), padding=3)
     programs.increase(inp, out)
     assert (out.numpy() == values + 1).all()
-    programs.increase(inp[1:, ::2], out[1:, ::2])  # DaCe refuses views of NumPy arrays, not of Fields
+    programs.increase(
+        inp[1:, ::2], out[1:, ::2]
+    )  # DaCe refuses views of NumPy arrays, not of Fields
     assert (out.numpy() == values + 1).all()
 
 
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: gb.Field.zeros((3, 4), ">f8", dims="IJ"), r"no type for dtype\('>f8'\); pass field\.to\(dtype='<f8'\)"),
-        (lambda: gb.Field.zeros((3, 4), dims="IJ")[:, ::-1], r"J \(index 1\) has the stride -8.*field\[:, ::-1\]"),
+        (
+            lambda: gb.Field.zeros((3, 4), ">f8", dims="IJ"),
+            r"no type for dtype\('>f8'\); pass field\.to\(dtype='<f8'\)",
+        ),
+        (
+            lambda: gb.Field.zeros((3, 4), dims="IJ")[:, ::-1],
+            r"J \(index 1\) has the stride -8.*field\[:, ::-1\]",
+        ),
         (lambda: gb.Field.zeros(()), r"no indices.*field\[\(\)\]"),
         (lambda: gb.Field.zeros(3, "S4"), "no type for"),
         (lambda: gb.Field.zeros(3, [("a", "i4"), ("b", "f4")]), "no type for"),
@@ -75,7 +92,8 @@ def test_an_sdfg_built_from_a_plan_runs_on_that_plan_s_memory(programs, tmp_path
     sdfg.add_datadesc("a", gbd.descriptor(plan))
     state = sdfg.add_state()
     state.add_mapped_tasklet(
-        "twice", {"i": "0:6", "j": "0:5"}, {"x": dace.Memlet("a[i, j]")}, "y = 2 * x", {"y": dace.Memlet("a[i, j]")}, external_edges=True
+        "twice", {"i": "0:6", "j": "0:5"}, {"x": dace.Memlet("a[i, j]")}, "y = 2 * x",
+        {"y": dace.Memlet("a[i, j]")}, external_edges=True
     )  # fmt: skip
     sdfg.build_folder = str(tmp_path)
     field = gb.Field.from_array(np.arange(30.0).reshape(6, 5), backend="gt:cpu_ifirst", padding=8)

@@ -20,7 +20,9 @@ def test_chunks_are_views(spec: dict) -> None:
     field = gb.Field.from_array(values(6, 7, 4), dims="IJK", **spec)
     array = gbd.to_dask(field, chunks=(3, 4, -1))
     seen = []
-    array.map_blocks(lambda b: seen.append((b.ctypes.data, b.strides)) or b, meta=np.empty((0, 0, 0))).compute(scheduler="sync")
+    array.map_blocks(
+        lambda b: seen.append((b.ctypes.data, b.strides)) or b, meta=np.empty((0, 0, 0))
+    ).compute(scheduler="sync")
     corners = [field[i : i + 3, j : j + 4].numpy() for i in (0, 3) for j in (0, 4)]
     assert sorted(seen) == sorted((c.ctypes.data, c.strides) for c in corners)
     assert (array.compute() == field.numpy()).all()
@@ -39,9 +41,20 @@ def test_the_array_follows_the_memory_and_keeps_it() -> None:
 
 def test_a_dask_array_into_a_field() -> None:
     given = values(8, 6)
-    field = gbd.from_dask(da.from_array(given, chunks=3), "KI", halo=(1, 2), backend="gt:cpu_ifirst", padding=True)
-    assert (field.numpy() == given).all() and field.halo == ((1, 1), (2, 2)) and field.dims == ("K", "I")
-    assert field.strides == gb.plan((8, 6), dimensions="KI", halo=(1, 2), backend="gt:cpu_ifirst", padding=True).strides
+    field = gbd.from_dask(
+        da.from_array(given, chunks=3), "KI", halo=(1, 2), backend="gt:cpu_ifirst", padding=True
+    )
+    assert (
+        (field.numpy() == given).all()
+        and field.halo == ((1, 1), (2, 2))
+        and field.dims == ("K", "I")
+    )
+    assert (
+        field.strides
+        == gb.plan(
+            (8, 6), dimensions="KI", halo=(1, 2), backend="gt:cpu_ifirst", padding=True
+        ).strides
+    )
     with pytest.raises(ValueError, match=r"field: its shape is \(8, 6\), the array's \(3,\)"):
         gbd.store(da.zeros(3), field)
 
@@ -53,7 +66,9 @@ def laplace(a: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("chunks", [4, (3, 5), -1, ((1, 7), (2, 2, 2))])
 @pytest.mark.parametrize("whole", [False, True])
 def test_overlapping_views_of_a_field(chunks, whole: bool) -> None:  # type: ignore[no-untyped-def]
-    field = gb.Field.from_array(values(10, 8), dims="IJ", halo=(1, 1), backend="gt:cpu_ifirst", padding=True)
+    field = gb.Field.from_array(
+        values(10, 8), dims="IJ", halo=(1, 1), backend="gt:cpu_ifirst", padding=True
+    )
     low, high = field.numpy().ctypes.data, field.numpy().ctypes.data + field.plan.alloc_nbytes
     parts = []
 
@@ -66,7 +81,10 @@ def test_overlapping_views_of_a_field(chunks, whole: bool) -> None:  # type: ign
     out = gb.Field.zeros((10, 8), dims="IJ", halo=(1, 1))
     gbd.store(result, out.domain)
     assert np.allclose(out.domain.numpy(), laplace(field.numpy())) and result.shape == (8, 6)
-    assert all(p.dims == ("I", "J") and p.halo == ((1, 1), (1, 1)) and p.strides == field.strides for p in parts)
+    assert all(
+        p.dims == ("I", "J") and p.halo == ((1, 1), (1, 1)) and p.strides == field.strides
+        for p in parts
+    )
     assert all(low <= p.numpy().ctypes.data < high for p in parts)
 
 
@@ -95,9 +113,13 @@ def test_dask_arrays_overlap(boundary, halo) -> None:  # type: ignore[no-untyped
         (n, m), d = part.domain.shape, part.domain.numpy()
         return a[:n, :m] + 3 * a[il + ih :, jl + jh :] + d
 
-    result = gbd.map_overlap(sides, da.from_array(given, chunks=(4, 3)), dims="KJ", halo=halo, boundary=boundary)
+    result = gbd.map_overlap(
+        sides, da.from_array(given, chunks=(4, 3)), dims="KJ", halo=halo, boundary=boundary
+    )
     mode = {"periodic": "wrap", "reflect": "symmetric", "nearest": "edge"}.get(boundary, "constant")
-    padded = np.pad(given, pairs, mode=mode, **({"constant_values": boundary} if mode == "constant" else {}))
+    padded = np.pad(
+        given, pairs, mode=mode, **({"constant_values": boundary} if mode == "constant" else {})
+    )
     assert np.allclose(result, padded[:8, :6] + 3 * padded[il + ih :, jl + jh :] + given)
 
 
@@ -147,5 +169,7 @@ def test_wrong_calls_are_named() -> None:
         gbd.map_overlap(identity, field, gb.Field.zeros((4, 2), dims="IJ"), chunks=2)
     with pytest.raises(ValueError, match="halo: 1 entries for 2 indices"):
         gbd.map_overlap(identity, da.zeros((6, 4)), halo=(1,), boundary=0)
-    with pytest.raises(ValueError, match=r"func: it returned the shape \(1,\) .* or, without the halo, \(2, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"func: it returned the shape \(1,\) .* or, without the halo, \(2, 2\)"
+    ):
         gbd.map_overlap(lambda part: np.zeros(1), field, chunks=2).compute(scheduler="sync")

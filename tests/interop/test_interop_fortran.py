@@ -104,7 +104,8 @@ def test_each_kind(lib: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "dtype", "name"), [("logical(1)", "bool", "invert_bool"), ("logical(4)", "int32", "invert_logical")]
+    ("kind", "dtype", "name"),
+    [("logical(1)", "bool", "invert_bool"), ("logical(4)", "int32", "invert_logical")],
 )
 def test_logicals(lib: Any, kind: str, dtype: str, name: str) -> None:
     field = gb.Field(np.array([1, 0, 0, 1, 1], dtype))
@@ -114,8 +115,14 @@ def test_logicals(lib: Any, kind: str, dtype: str, name: str) -> None:
 
 def test_memory_of_fortran_by_its_address(lib: Any) -> None:
     at = lib.keep(6, 4, 3)
-    field = fortran.from_pointer(at, ((-2, 9), (0, 5), 3), "real(8)", "IJK", domain=(6, 4, None), owner=lib)
-    assert field.shape == (12, 6, 3) and field.halo == ((3, 3), (1, 1), (0, 0)) and field.origin == (3, 1, 0)
+    field = fortran.from_pointer(
+        at, ((-2, 9), (0, 5), 3), "real(8)", "IJK", domain=(6, 4, None), owner=lib
+    )
+    assert (
+        field.shape == (12, 6, 3)
+        and field.halo == ((3, 3), (1, 1), (0, 0))
+        and field.origin == (3, 1, 0)
+    )
     assert field.domain[0, 0, 0] == 10101 and field[0, 0, 2] == 30000 - 2
     field.domain[1, 2, 0] = -5.0
     assert lib.kept_at(2, 3, 1) == -5.0
@@ -194,5 +201,8 @@ def test_quadruple_precision_has_no_dtype(lib: Any) -> None:
     received = fortran.receiver(1, "real(8)")
     received.structure.type, received.structure.elem_len = 3 + (16 << 8), 16
     lib.point_quadruple(received)
-    with pytest.raises(ValueError, match=r"NumPy has no dtype for Fortran's type 3 with a kind of 16 bytes, as real\(16\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"NumPy has no dtype for Fortran's type 3 with a kind of 16 bytes, as real\(16\)",
+    ):
         fortran.from_descriptor(received)

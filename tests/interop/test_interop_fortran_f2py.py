@@ -1,4 +1,6 @@
-"""gridbuf.interop.fortran with an f2py module: what passes is worked on in place, what is refused f2py would refuse or copy."""
+"""gridbuf.interop.fortran with an f2py module: what passes is worked on in place, what is refused
+f2py would refuse or copy.
+"""
 
 from typing import Any
 
@@ -56,10 +58,13 @@ def test_what_we_suggest_works(model: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "name", "factor", "term"), [
-    ("real(4)", "double_single", 2, 0), ("integer(4)", "count_up", 1, 1), ("complex(8)", "turn", 1j, 0),
+    ("real(4)", "double_single", 2, 0), ("integer(4)", "count_up", 1, 1),
+    ("complex(8)", "turn", 1j, 0),
 ])  # fmt: skip
 def test_kinds(model: Any, kind: str, name: str, factor: complex, term: int) -> None:
-    field = gb.Field(np.arange(6).astype({"real(4)": "f4", "integer(4)": "i4", "complex(8)": "c16"}[kind]))
+    field = gb.Field(
+        np.arange(6).astype({"real(4)": "f4", "integer(4)": "i4", "complex(8)": "c16"}[kind])
+    )
     before = field.numpy().copy()
     getattr(model, name)(fortran.to_f2py(field, kind))
     assert (field.numpy() == factor * before + term).all()
@@ -74,6 +79,10 @@ def test_read_only_for_intent_in(model: Any) -> None:
 def test_an_array_of_the_module_becomes_a_field(model: Any) -> None:
     model.start(6, 2)
     field = fortran.wrap(model.state, "IK", kind="real(8)", lower=(-2, 1), domain=(6, None))
-    assert field.halo == ((3, 3), (0, 0)) and (field.domain.numpy() == 1).all() and field.numpy().sum() == 12
+    assert (
+        field.halo == ((3, 3), (0, 0))
+        and (field.domain.numpy() == 1).all()
+        and field.numpy().sum() == 12
+    )
     field[0, 0] = -7.0
     assert model.corner() == -7.0

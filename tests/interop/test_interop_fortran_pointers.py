@@ -1,4 +1,6 @@
-"""gridbuf.interop.fortran: pointers with bounds, lifetime, places that are none, and what errors propose."""
+"""gridbuf.interop.fortran: pointers with bounds, lifetime, places that are none, and what errors
+propose.
+"""
 
 import ctypes
 import gc
@@ -18,7 +20,16 @@ def lib(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     fortran_build.need_gfortran()
     folder = Path(tmp_path_factory.mktemp("pointers"))
     source = fortran_build.HERE / "fortran_pointers.f90"
-    command = ["gfortran", "-O1", "-fcheck=all,no-array-temps", "-shared", "-fPIC", source, "-o", "pointers.so"]  # types, too
+    command = [
+        "gfortran",
+        "-O1",
+        "-fcheck=all,no-array-temps",
+        "-shared",
+        "-fPIC",
+        source,
+        "-o",
+        "pointers.so",
+    ]  # types, too
     fortran_build.run(command, folder)
     return ctypes.CDLL(str(folder / "pointers.so"))
 
@@ -54,7 +65,10 @@ def test_lower_bounds_go_with_a_pointer(lib: ctypes.CDLL) -> None:
 def test_strides_that_do_not_divide_each_other(lib: ctypes.CDLL, make: Any) -> None:
     field = make()
     lib.number(fortran.descriptor(field, "real(8)"))
-    assert (field.numpy() == np.fromfunction(lambda i, j, k: 100 * (i + 1) + 10 * (j + 1) + k + 1, field.shape)).all()
+    assert (
+        field.numpy()
+        == np.fromfunction(lambda i, j, k: 100 * (i + 1) + 10 * (j + 1) + k + 1, field.shape)
+    ).all()
     lib.seven(fortran.descriptor(field))
     assert (field.numpy() == 7).all()
 
@@ -105,7 +119,10 @@ def test_places_that_are_none() -> None:
     if shifted.flags.aligned:
         shifted = np.zeros(81, "u1")[:80].view("f8")
     for call in (fortran.to_f2py, fortran.explicit, fortran.descriptor):
-        with pytest.raises(ValueError, match=r"field: it begins at 0x\w+, which is no place for float64; pass a copy"):
+        with pytest.raises(
+            ValueError,
+            match=r"field: it begins at 0x\w+, which is no place for float64; pass a copy",
+        ):
             call(shifted)
     descriptor = fortran.descriptor(gb.Field.zeros((3, 4), dims="IJ"))
     descriptor.structure.dim[1].sm = 12
@@ -116,7 +133,10 @@ def test_places_that_are_none() -> None:
 def test_bounds_without_an_element_1() -> None:
     array = np.zeros((10, 5), order="F")
     for lower in ((5, 1), (-20, 1)):
-        with pytest.raises(ValueError, match=r"lower: index 0 is declared .*, without an element 1; say with domain="):
+        with pytest.raises(
+            ValueError,
+            match=r"lower: index 0 is declared .*, without an element 1; say with domain=",
+        ):
             fortran.wrap(array, "IK", lower=lower)
     assert fortran.wrap(array, "IK", lower=(5, 1), domain=((7, 12), None)).halo == ((2, 2), (0, 0))
     assert fortran.wrap(array, "IK", lower=(-2, 0)).origin == (3, 1)
@@ -125,15 +145,23 @@ def test_bounds_without_an_element_1() -> None:
 def test_errors_propose_what_helps_without_a_copy() -> None:
     padded = gb.Field.zeros((6, 5), dims="IJ", backend="F", padding=8)
     with pytest.raises(
-        ValueError, match=r"J \(index 1\) has the stride 64.*or declare the gaps as leading extents: explicit\(field\)"
+        ValueError,
+        match=(
+            r"J \(index 1\) has the stride 64.*or declare the gaps as leading extents:"
+            r" explicit\(field\)"
+        ),
     ):
         fortran.to_f2py(padded)
     assert fortran.explicit(padded).leading == (8,)
     reversed_ = gb.Field.zeros((6, 5), dims="IJ", backend="F", padding=False)[:, ::-1]
-    with pytest.raises(ValueError, match=r"J \(index 1\) has the stride -48.*or turn it forwards: field\[:, ::-1\]"):
+    with pytest.raises(
+        ValueError, match=r"J \(index 1\) has the stride -48.*or turn it forwards: field\[:, ::-1\]"
+    ):
         fortran.to_f2py(reversed_)
     assert fortran.to_f2py(reversed_[:, ::-1]).flags.f_contiguous
-    with pytest.raises(ValueError, match=r"turn the indices round: field.transpose\(\('J', 'I'\)\)"):
+    with pytest.raises(
+        ValueError, match=r"turn the indices round: field.transpose\(\('J', 'I'\)\)"
+    ):
         fortran.to_f2py(gb.Field.zeros((6, 8), dims="IJ", padding=False))
 
 

@@ -1,4 +1,6 @@
-"""gridbuf.interop.gt4py: our allocator in gt4py.next, our presets in gt4py.storage, plain arguments for stencils."""
+"""gridbuf.interop.gt4py: our allocator in gt4py.next, our presets in gt4py.storage, plain arguments
+for stencils.
+"""
 
 import dataclasses
 import importlib
@@ -18,7 +20,15 @@ from gt4py.next import custom_layout_allocators  # noqa: E402
 CELL, EDGE = gtx.Dimension("Cell"), gtx.Dimension("Edge")
 K = gtx.Dimension("K", gtx.DimensionKind.VERTICAL)
 LOCAL = gtx.Dimension("C2E", gtx.DimensionKind.LOCAL)
-DIMS = [(CELL, K), (K, CELL), (CELL, K, LOCAL), (LOCAL, K, CELL), (CELL, EDGE, K), (K,), (LOCAL, CELL)]
+DIMS = [
+    (CELL, K),
+    (K, CELL),
+    (CELL, K, LOCAL),
+    (LOCAL, K, CELL),
+    (CELL, EDGE, K),
+    (K,),
+    (LOCAL, CELL),
+]
 
 
 @pytest.mark.parametrize("dims", DIMS, ids=lambda dims: "-".join(d.value for d in dims))
@@ -33,7 +43,10 @@ def test_the_order_of_strides_is_gt4py_s_own(dims: tuple, dtype: str) -> None:
 
 
 def test_vertical_first_and_padding() -> None:
-    field = gtx.empty({CELL: 6, K: 5}, allocator=gbg.allocator(order=("vertical", "horizontal", "local"), padding=True))
+    field = gtx.empty(
+        {CELL: 6, K: 5},
+        allocator=gbg.allocator(order=("vertical", "horizontal", "local"), padding=True),
+    )
     assert field.ndarray.strides == (64, 8)
 
 
@@ -44,19 +57,30 @@ def test_the_aligned_index_is_an_absolute_position() -> None:
         field = gtx.zeros(domain, aligned_index=at, allocator=gbg.allocator(byte_alignment=128))
         assert field.ndarray[index[1] + 3 :].ctypes.data % 128 == 0
     for outside in (-4, 7):
-        with pytest.raises(ValueError, match=rf"aligned_index: {outside} along Cell is outside the domain range, -3 to 6"):
-            gtx.zeros(domain, aligned_index=[gtx.common.NamedIndex(CELL, outside)], allocator=gbg.allocator())
+        with pytest.raises(
+            ValueError,
+            match=rf"aligned_index: {outside} along Cell is outside the domain range, -3 to 6",
+        ):
+            gtx.zeros(
+                domain,
+                aligned_index=[gtx.common.NamedIndex(CELL, outside)],
+                allocator=gbg.allocator(),
+            )
 
 
 def test_it_is_what_gt4py_takes_for_an_allocator() -> None:
     ours = gbg.allocator()
     assert custom_layout_allocators.is_field_allocator_for(ours, definitions.DeviceType.CPU)
     assert ours.device_type is ours.__gt_device_type__ is definitions.DeviceType.CPU
-    assert hash(ours) == hash(gbg.allocator()) and ours == gbg.allocator() != gbg.allocator(padding=True)
+    assert hash(ours) == hash(gbg.allocator()) and ours == gbg.allocator() != gbg.allocator(
+        padding=True
+    )
     backend = dataclasses.replace(gtx.gtfn_cpu, allocator=ours)
     assert gb.memory.buffer_id(gtx.ones({CELL: 3}, allocator=backend).ndarray) is not None
     assert gbg.allocator("gpu").__gt_device_type__ is not definitions.DeviceType.CPU
-    assert isinstance(ours.__gt_allocate__(gtx.domain({CELL: 3}), definitions.dtype("float64")).plan, gb.Plan)
+    assert isinstance(
+        ours.__gt_allocate__(gtx.domain({CELL: 3}), definitions.dtype("float64")).plan, gb.Plan
+    )
 
 
 @pytest.mark.slow
@@ -89,7 +113,10 @@ def test_programs_run_on_our_memory(backend: str | None) -> None:
     if backend is not None and cxx_compiler() is None:
         pytest.skip("no C++ compiler")
     dims = {"I": programs.I, "J": programs.J, "K": programs.K}
-    a, b, out = (gb.Field.full((4, 5, 6), v, dims="IJK", backend="gt:cpu_ifirst", padding=True) for v in (1.0, 2.0, 0.0))
+    a, b, out = (
+        gb.Field.full((4, 5, 6), v, dims="IJK", backend="gt:cpu_ifirst", padding=True)
+        for v in (1.0, 2.0, 0.0)
+    )
     program = programs.add_into.with_backend(None if backend is None else getattr(gtx, backend))
     program(gbg.to_next(a, dims), gbg.to_next(b, dims), out=gbg.to_next(out, dims))
     assert (out.numpy() == 3.0).all()
@@ -120,21 +147,34 @@ def test_our_presets_in_gt4py_storage() -> None:
     for name in ("gtx86", "gtmc", "gtcuda", "C", "F"):
         layout_registry.REGISTRY.pop(name, None)  # another test may have registered them
     before = dict(layout_registry.REGISTRY)
-    gb.register_backend("test:asked_later", layout=lambda dims: 1 // 0)  # only who allocates with it hears of that
+    gb.register_backend(
+        "test:asked_later", layout=lambda dims: 1 // 0
+    )  # only who allocates with it hears of that
     try:
         added = gbg.register_presets()
-        assert set(added) == set(gb.backends()) - set(before) and {"gtx86", "gtmc", "gtcuda", "C", "F"} <= set(added)
+        assert set(added) == set(gb.backends()) - set(before) and {
+            "gtx86",
+            "gtmc",
+            "gtcuda",
+            "C",
+            "F",
+        } <= set(added)
         assert all(layout_registry.REGISTRY[name] is before[name] for name in before)
         assert gbg.register_presets() == ()
         for name in ("gtx86", "gtmc", "C", "F"):
             for dims in ("IJK", "IJ", "IK", "JK", "K"):
-                array = gt4py.storage.zeros((9, 5, 6)[: len(dims)], backend=name, dimensions=tuple(dims))
+                array = gt4py.storage.zeros(
+                    (9, 5, 6)[: len(dims)], backend=name, dimensions=tuple(dims)
+                )
                 plan = gb.plan((9, 5, 6)[: len(dims)], backend=name, dimensions=dims)
                 assert np.argsort(array.strides).tolist() == np.argsort(plan.strides).tolist()
                 assert layout_registry.REGISTRY[name]["is_optimal_layout"](array, tuple(dims))
                 assert array.ctypes.data % (8 * layout_registry.REGISTRY[name]["alignment"]) == 0
         assert not layout_registry.REGISTRY["F"]["is_optimal_layout"](np.zeros((4, 5)), ("I", "J"))
-        assert layout_registry.REGISTRY["gtmc"]["alignment"] * 8 == gb.plan((1,), backend="gtmc", byte_alignment=1).byte_alignment
+        assert (
+            layout_registry.REGISTRY["gtmc"]["alignment"] * 8
+            == gb.plan((1,), backend="gtmc", byte_alignment=1).byte_alignment
+        )
         assert layout_registry.REGISTRY["gtcuda"]["device"] == "gpu"
     finally:
         layout_registry.REGISTRY.clear()
@@ -155,7 +195,13 @@ def test_plain_arguments_of_a_stencil(laplace) -> None:  # type: ignore[no-untyp
     assert call["inp"].ctypes.data == inp.numpy().ctypes.data and call["out"].strides == out.strides
     assert call["origin"] == {"inp": (1, 1, 0), "out": (1, 1, 0)} and call["domain"] == (6, 5, 4)
     laplace(**call)
-    inside = values[2:, 1:-1] + values[:-2, 1:-1] + values[1:-1, 2:] + values[1:-1, :-2] - 4 * values[1:-1, 1:-1]
+    inside = (
+        values[2:, 1:-1]
+        + values[:-2, 1:-1]
+        + values[1:-1, 2:]
+        + values[1:-1, :-2]
+        - 4 * values[1:-1, 1:-1]
+    )
     assert np.allclose(out.domain.numpy(), inside)
     out[...] = 0.0
     frozen = laplace.freeze(origin=call["origin"], domain=call["domain"])

@@ -1,4 +1,6 @@
-"""gt4py's own functions exchanged for gridbuf's: the same answers, in every module that has them, and put back exactly."""
+"""gt4py's own functions exchanged for gridbuf's: the same answers, in every module that has them,
+and put back exactly.
+"""
 
 import sys
 import types
@@ -18,7 +20,11 @@ gbg = pytest.importorskip("gridbuf.interop.gt4py")
 
 NAMES = ("empty", "zeros", "ones", "full", "from_array")
 THEIRS = {name: getattr(interface, name) for name in NAMES}
-HOST = [name for name, info in layout_registry.REGISTRY.items() if info["device"] == "cpu" and name in gb.backends()]
+HOST = [
+    name
+    for name, info in layout_registry.REGISTRY.items()
+    if info["device"] == "cpu" and name in gb.backends()
+]
 
 
 def ours(array: np.ndarray) -> bool:
@@ -30,7 +36,9 @@ def balance() -> Iterator[None]:
     assert not gbg.installed()
     yield
     gbg.uninstall()
-    assert all(getattr(interface, name) is getattr(gt4py.storage, name) is THEIRS[name] for name in NAMES)
+    assert all(
+        getattr(interface, name) is getattr(gt4py.storage, name) is THEIRS[name] for name in NAMES
+    )
 
 
 # ---- what gt4py's own storage tests ask ----
@@ -53,7 +61,11 @@ def test_arrays_are_as_theirs(functions: dict, backend: str, dims: str, dtype: s
         expected = THEIRS[name](shape, *values, dtype, **asked)
         array = functions[name](shape, *values, dtype, **asked)
         assert type(array) is np.ndarray and ours(array) and not ours(expected)
-        assert (array.shape, array.dtype, array.strides) == (expected.shape, expected.dtype, expected.strides)
+        assert (array.shape, array.dtype, array.strides) == (
+            expected.shape,
+            expected.dtype,
+            expected.strides,
+        )
         assert array[tuple(slice(i, None) for i in index)].ctypes.data % 64 == 0
         assert name == "empty" or np.array_equal(array, expected)
         array[...] = 1
@@ -62,21 +74,33 @@ def test_arrays_are_as_theirs(functions: dict, backend: str, dims: str, dtype: s
 
 @pytest.mark.parametrize("dtype", [(), (None,), (np.float32,), (np.int32,), (bool,)], ids=str)
 @pytest.mark.parametrize(
-    "data", [np.array([[1.7, 2.5], [3.0, 0.0]]), np.arange(6).reshape(2, 3), np.asfortranarray(np.ones((3, 4), "f4"))]
+    "data",
+    [
+        np.array([[1.7, 2.5], [3.0, 0.0]]),
+        np.arange(6).reshape(2, 3),
+        np.asfortranarray(np.ones((3, 4), "f4")),
+    ],
 )
 def test_values_are_converted_as_theirs(functions: dict, dtype: tuple, data: np.ndarray) -> None:
     with gbg.install():  # where gridbuf converts less, gt4py's own function assigns to our memory
-        arrays = {backend: functions["from_array"](data, *dtype, backend=backend) for backend in HOST}
+        arrays = {
+            backend: functions["from_array"](data, *dtype, backend=backend) for backend in HOST
+        }
     for backend, array in arrays.items():
         expected = THEIRS["from_array"](data, *dtype, backend=backend)
-        assert ours(array) and array.dtype == expected.dtype and array.strides == expected.strides, backend
+        assert (
+            ours(array) and array.dtype == expected.dtype and array.strides == expected.strides
+        ), backend
         assert np.array_equal(array, expected) and not np.shares_memory(array, data), backend
 
 
 def test_more_than_two_gibibytes() -> None:
     """gt4py 1.2 counts these bytes in 32 bits under NumPy 2, and fails."""
     with gbg.install():
-        assert gt4py.storage.empty((2048, 2048, 90), backend="gt:cpu_ifirst").nbytes == 2048 * 2048 * 90 * 8
+        assert (
+            gt4py.storage.empty((2048, 2048, 90), backend="gt:cpu_ifirst").nbytes
+            == 2048 * 2048 * 90 * 8
+        )
 
 
 @pytest.mark.parametrize(
@@ -101,14 +125,21 @@ def test_wrong_calls_are_errors_as_theirs(error: type, args: tuple, asked: dict)
 # ---- whose functions are where ----
 
 
-def test_modules_that_imported_a_function_have_ours_and_get_theirs_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_that_imported_a_function_have_ours_and_get_theirs_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = types.ModuleType("imported_before")
-    exec("from gt4py.storage import zeros as nulls, full\nKEPT = [full]\nimport numpy", vars(before))
+    exec(
+        "from gt4py.storage import zeros as nulls, full\nKEPT = [full]\nimport numpy", vars(before)
+    )
     monkeypatch.setitem(sys.modules, before.__name__, before)
     monkeypatch.setitem(sys.modules, "no_module", 3)  # type: ignore[arg-type]
     names = dict(vars(before))
     installed = gbg.install()
-    assert gbg.installed() and before.nulls is gt4py.storage.zeros is interface.zeros is not THEIRS["zeros"]
+    assert (
+        gbg.installed()
+        and before.nulls is gt4py.storage.zeros is interface.zeros is not THEIRS["zeros"]
+    )
     assert ours(before.nulls((3,), backend="numpy"))
     during = types.ModuleType("imported_during")
     exec("from gt4py.storage import zeros, empty", vars(during))
@@ -122,7 +153,9 @@ def test_modules_that_imported_a_function_have_ours_and_get_theirs_back(monkeypa
     assert before.KEPT[0] is THEIRS["full"] and gb.zeros is gb._core.zeros
 
 
-def test_modules_that_load_themselves_when_asked_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_that_load_themselves_when_asked_are_not_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Lazy(types.ModuleType):
         def __getattribute__(self, name: str) -> object:
             raise AssertionError(f"{name} was asked for")
@@ -170,7 +203,11 @@ def test_fields_of_gt4py_next_whoever_allocates_them() -> None:
     theirs = custom_layout_allocators.BaseFieldBufferAllocator.__gt_allocate__
     plain = gtx.zeros({cell: (3, 13), k: 5}).ndarray
     with gbg.install():
-        for allocator in (None, gtx.gtfn_cpu, custom_layout_allocators.StandardCPUFieldBufferAllocator()):
+        for allocator in (
+            None,
+            gtx.gtfn_cpu,
+            custom_layout_allocators.StandardCPUFieldBufferAllocator(),
+        ):
             array = gtx.zeros({cell: (3, 13), k: 5}, allocator=allocator).ndarray
             assert ours(array) and array.strides == plain.strides and array.ctypes.data % 64 == 0
         assert ours(gtx.as_field((cell,), np.arange(4.0)).ndarray)
@@ -181,19 +218,19 @@ def test_fields_of_gt4py_next_whoever_allocates_them() -> None:
 @pytest.mark.slow
 def test_gt4py_next_imported_later() -> None:
     code = (
-        "import sys, gridbuf as gb, gridbuf.interop.gt4py as gbg\n"
-        "gbg.install()\n"
-        "assert 'gt4py.next' not in sys.modules\n"
-        "import gt4py.next as gtx\n"
-        "made = gtx.zeros({gtx.Dimension('I'): 4}).ndarray\n"
-        "gbg.uninstall()\n"
-        "print(gb.memory.buffer_id(made), gb.memory.buffer_id(gtx.zeros({gtx.Dimension('I'): 4}).ndarray))"
+        "import sys, gridbuf as gb, gridbuf.interop.gt4py as gbg\ngbg.install()\nassert"
+        " 'gt4py.next' not in sys.modules\nimport gt4py.next as gtx\nmade ="
+        " gtx.zeros({gtx.Dimension('I'):"
+        " 4}).ndarray\ngbg.uninstall()\nprint(gb.memory.buffer_id(made),"
+        " gb.memory.buffer_id(gtx.zeros({gtx.Dimension('I'): 4}).ndarray))"
     )
     assert python(code) == "1 None"
 
 
 class TestAllocator:
-    """The questions of gt4py.next's own tests of allocators, to `allocator()` and to theirs while ours is installed."""
+    """The questions of gt4py.next's own tests of allocators, to `allocator()` and to theirs while
+    ours is installed.
+    """
 
     @pytest.fixture(params=["ours", "theirs"])
     def allocator(self, request: pytest.FixtureRequest) -> Iterator[object]:
@@ -217,24 +254,50 @@ class TestAllocator:
             ({"Edge": (200, 212)}, {"Cell": 103}, (0,)),
         ],
     )
-    def test_the_aligned_index(self, allocator, spans: dict, index: dict | None, relative: tuple) -> None:  # type: ignore[no-untyped-def]
+    def test_the_aligned_index(
+        self, allocator, spans: dict, index: dict | None, relative: tuple
+    ) -> None:  # type: ignore[no-untyped-def]
         import gt4py._core.definitions as definitions
         from gt4py.next import common
 
-        dims = {name: common.Dimension(name, common.DimensionKind.HORIZONTAL) for name in ("Cell", "Edge")}
+        dims = {
+            name: common.Dimension(name, common.DimensionKind.HORIZONTAL)
+            for name in ("Cell", "Edge")
+        }
         dims["K"] = common.Dimension("K", common.DimensionKind.VERTICAL)
         domain = common.domain({dims[name]: span for name, span in spans.items()})
-        named = None if index is None else [common.NamedIndex(dims[name], at) for name, at in index.items()]
+        named = (
+            None
+            if index is None
+            else [common.NamedIndex(dims[name], at) for name, at in index.items()]
+        )
         made = allocator.__gt_allocate__(domain, definitions.dtype(float), aligned_index=named)
         assert made.aligned_index == relative and ours(made.ndarray)
-        assert made.shape == made.ndarray.shape == tuple(stop - start for start, stop in spans.values())
-        assert (made.ndim, made.strides, made.dtype) == (len(spans), made.ndarray.strides, definitions.dtype(float))
+        assert (
+            made.shape
+            == made.ndarray.shape
+            == tuple(stop - start for start, stop in spans.values())
+        )
+        assert (made.ndim, made.strides, made.dtype) == (
+            len(spans),
+            made.ndarray.strides,
+            definitions.dtype(float),
+        )
         assert made.layout_map == tuple(len(spans) - 1 - i for i in range(len(spans)))
         assert made.device == definitions.Device(definitions.DeviceType.CPU, 0)
-        assert made.byte_alignment == 64 and made.ndarray[tuple(slice(i, None) for i in relative)].ctypes.data % 64 == 0
+        assert (
+            made.byte_alignment == 64
+            and made.ndarray[tuple(slice(i, None) for i in relative)].ctypes.data % 64 == 0
+        )
         assert made.memory_address + made.byte_offset == made.ndarray.ctypes.data
-        assert np.shares_memory(np.asarray(made), made.ndarray) and np.from_dlpack(made).shape == made.shape
-        assert made.__array_interface__["data"][0] == made.ndarray.ctypes.data and made.buffer is made.ndarray.base
+        assert (
+            np.shares_memory(np.asarray(made), made.ndarray)
+            and np.from_dlpack(made).shape == made.shape
+        )
+        assert (
+            made.__array_interface__["data"][0] == made.ndarray.ctypes.data
+            and made.buffer is made.ndarray.base
+        )
 
     @pytest.mark.parametrize("outside", [50, 99, 110, 120])
     def test_an_index_outside(self, allocator, outside: int) -> None:  # type: ignore[no-untyped-def]
@@ -242,9 +305,16 @@ class TestAllocator:
         from gt4py.next import common
 
         cell = common.Dimension("Cell")
-        with pytest.raises(ValueError, match=f"aligned_index: {outside} along Cell is outside the domain range, 100 to 109"):
+        with pytest.raises(
+            ValueError,
+            match=f"aligned_index: {outside} along Cell is outside the domain range, 100 to 109",
+        ):
             allocator.__gt_allocate__(
-                common.domain({cell: (100, 110)}), definitions.dtype(float), aligned_index=[common.NamedIndex(cell, outside)]
+                common.domain({cell: (100, 110)}),
+                definitions.dtype(float),
+                aligned_index=[common.NamedIndex(cell, outside)],
             )
         with pytest.raises(ValueError, match="device_id: 1"):
-            allocator.__gt_allocate__(common.domain({cell: (100, 110)}), definitions.dtype(float), 1)
+            allocator.__gt_allocate__(
+                common.domain({cell: (100, 110)}), definitions.dtype(float), 1
+            )

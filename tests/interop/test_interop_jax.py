@@ -1,4 +1,6 @@
-"""gridbuf.interop.jax: shared where XLA can, and told why where it cannot; never a copy or another dtype unasked."""
+"""gridbuf.interop.jax: shared where XLA can, and told why where it cannot; never a copy or another
+dtype unasked.
+"""
 
 import gc
 from collections.abc import Iterator
@@ -29,7 +31,9 @@ def narrow() -> Iterator[None]:
     yield from with_64_bits(False)
 
 
-@pytest.mark.parametrize("layout", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1)])
+@pytest.mark.parametrize(
+    "layout", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1), (1, 0, 2), (2, 0, 1)]
+)
 def test_every_order_of_strides_is_shared(layout: tuple) -> None:
     values = np.arange(60, dtype="float32").reshape(3, 4, 5)
     field = gb.Field.from_array(values, dtype=None, layout=layout, padding=False)
@@ -45,24 +49,35 @@ def test_every_order_of_strides_is_shared(layout: tuple) -> None:
         (lambda f: f[:, 1:], r"I \(index 0\) has the stride 80 where compact memory has 60"),
         (lambda f: f[::-1], r"I \(index 0\) has the stride -80 where compact memory has 80"),
         (lambda f: f[1:], r"lies 16 bytes after a boundary of 64"),
-        (lambda f: f.to(padding=True), r"J \(index 1\) has the stride 64 where compact memory has 20"),
+        (
+            lambda f: f.to(padding=True),
+            r"J \(index 1\) has the stride 64 where compact memory has 20",
+        ),
     ],
 )
 def test_what_xla_cannot_share_is_said_and_copied_on_request(view, says: str) -> None:  # type: ignore[no-untyped-def]
-    field = view(gb.Field.from_array(np.arange(60, dtype="float32").reshape(3, 4, 5), dtype=None, dims="IJK"))
+    field = view(
+        gb.Field.from_array(np.arange(60, dtype="float32").reshape(3, 4, 5), dtype=None, dims="IJK")
+    )
     with pytest.raises(ValueError, match=says) as refused:
         gbj.to_array(field)
     assert "compact(field)" in str(refused.value)
     shared = gbj.compact(field)
     assert gbj.to_array(shared).unsafe_buffer_pointer() == shared.numpy().ctypes.data
-    for array in (gbj.to_array(shared), gbj.to_array(field, copy=None), gbj.to_array(field, copy=True)):
+    for array in (
+        gbj.to_array(shared),
+        gbj.to_array(field, copy=None),
+        gbj.to_array(field, copy=True),
+    ):
         assert (np.asarray(array) == field.numpy()).all()
 
 
 def test_half_precision_is_refused_rather_than_given(narrow: None) -> None:
     field = gb.Field.full((2, 3), 1 / 3)
     for copy in (False, None, True):
-        with pytest.raises(ValueError, match=r"float64 has 64-bit parts.*jax_enable_x64.*to\(dtype='float32'\)"):
+        with pytest.raises(
+            ValueError, match=r"float64 has 64-bit parts.*jax_enable_x64.*to\(dtype='float32'\)"
+        ):
             gbj.to_array(field, copy=copy)
     with pytest.raises(ValueError, match=r"to\(dtype='complex64'\)"):
         gbj.to_array(gb.Field.zeros(3, "complex128"))
@@ -126,7 +141,9 @@ def test_arrays_without_memory() -> None:
 def test_fields_allocated_for_jax() -> None:
     field = gbj.empty((8, 7, 3), dims="IJK", backend="gt:cpu_ifirst", halo=(3, 3, 0))
     assert gbj.why_not(field) is None and field.halo == ((3, 3), (3, 3), (0, 0))
-    plain = gb.Field.empty((8, 7, 3), "float32", dims="IJK", backend="gt:cpu_ifirst", halo=(3, 3, 0))
+    plain = gb.Field.empty(
+        (8, 7, 3), "float32", dims="IJK", backend="gt:cpu_ifirst", halo=(3, 3, 0)
+    )
     assert "boundary" in gbj.why_not(plain)
 
 

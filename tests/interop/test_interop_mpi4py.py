@@ -1,4 +1,6 @@
-"""gridbuf.interop.mpi4py: datatypes of any layout in one process, and two processes under mpirun."""
+"""gridbuf.interop.mpi4py: datatypes of any layout in one process, and two processes under
+mpirun.
+"""
 
 import gc
 import subprocess
@@ -34,7 +36,11 @@ VIEWS = [
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("spec", [{}, {"backend": "F"}, {"backend": "gtmc"}, {"layout": (1, 2, 0), "padding": 3}], ids=str)
+@pytest.mark.parametrize(
+    "spec",
+    [{}, {"backend": "F"}, {"backend": "gtmc"}, {"layout": (1, 2, 0), "padding": 3}],
+    ids=str,
+)
 def test_any_memory_in_the_order_of_the_indices(view, spec: dict) -> None:  # type: ignore[no-untyped-def]
     source = view(gb.Field.from_array(np.arange(60.0).reshape(3, 4, 5), dims="IJK", **spec))
     target = gb.Field.full(source.shape, -1.0)
@@ -42,15 +48,34 @@ def test_any_memory_in_the_order_of_the_indices(view, spec: dict) -> None:  # ty
     assert (target.numpy() == source.numpy()).all()
     whole = gb.Field.full((3, 4, 5), -1.0, dims="IJK", **spec)
     through(target, view(whole))
-    assert (view(whole).numpy() == target.numpy()).all() and (whole.numpy() == -1.0).sum() == 60 - target.size
+    assert (view(whole).numpy() == target.numpy()).all() and (
+        whole.numpy() == -1.0
+    ).sum() == 60 - target.size
 
 
 @pytest.mark.parametrize(
-    "dtype", ["bool", "int8", "uint16", "int64", "float16", "float32", "longdouble", "complex64", "complex128", "S3", "i4,f8"]
+    "dtype",
+    [
+        "bool",
+        "int8",
+        "uint16",
+        "int64",
+        "float16",
+        "float32",
+        "longdouble",
+        "complex64",
+        "complex128",
+        "S3",
+        "i4,f8",
+    ],
 )
 def test_dtypes(dtype: str) -> None:
     source, target = gb.Field.zeros((3, 4), dtype, backend="gtmc"), gb.Field.zeros((3, 4), dtype)
-    source.numpy().T.flat[:] = np.arange(12).astype("u1").astype(dtype) if "," not in dtype else [(i, i) for i in range(12)]
+    source.numpy().T.flat[:] = (
+        np.arange(12).astype("u1").astype(dtype)
+        if "," not in dtype
+        else [(i, i) for i in range(12)]
+    )
     through(source, target)
     assert (target.numpy() == source.numpy()).all()
     assert gbm.datatype(source).Get_size() == source.nbytes
@@ -58,7 +83,8 @@ def test_dtypes(dtype: str) -> None:
 
 def test_bfloat16() -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    source, target = gb.Field.full((3, 4), 1.5, ml_dtypes.bfloat16)[:, ::2], gb.Field.zeros((3, 2), ml_dtypes.bfloat16)
+    source = gb.Field.full((3, 4), 1.5, ml_dtypes.bfloat16)[:, ::2]
+    target = gb.Field.zeros((3, 2), ml_dtypes.bfloat16)
     through(source, target)
     assert (target.numpy() == 1.5).all()
 
@@ -123,10 +149,14 @@ def test_a_buffer_keeps_its_field() -> None:
 
 
 def test_parts_of_a_halo() -> None:
-    field = gb.Field.from_array(np.arange(10.0)[:, None] + np.zeros(4), dims="IJ", halo=((2, 1), (0, 0)))
+    field = gb.Field.from_array(
+        np.arange(10.0)[:, None] + np.zeros(4), dims="IJ", halo=((2, 1), (0, 0))
+    )
     assert gbm.halo(field, "I", "low").numpy()[:, 0].tolist() == [0, 1]
     assert gbm.halo(field, "I", "high").numpy()[:, 0].tolist() == [9]
-    assert gbm.edge(field, "I", "low").numpy()[:, 0].tolist() == [2]  # the lower neighbour's upper halo is 1
+    assert gbm.edge(field, "I", "low").numpy()[:, 0].tolist() == [
+        2
+    ]  # the lower neighbour's upper halo is 1
     assert gbm.edge(field, "I", "high").numpy()[:, 0].tolist() == [7, 8]
     assert gbm.halo(field, "J", "low").shape == (10, 0)
 
@@ -152,7 +182,9 @@ def test_a_datatype_may_outlive_the_module() -> None:
         "import numpy, gridbuf as gb, gridbuf.interop.mpi4py as gbm; "
         "numpy.kept = gbm, gbm.buffer(gb.Field.zeros((4, 6))[:, ::2])"  # goes late when Python ends
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -170,7 +202,10 @@ def test_halos_are_those_of_an_exchange_axis_by_axis(count: int) -> None:
 
 def test_what_was_worked_out_for_fields_of_a_layout_is_kept() -> None:
     ring = MPI.COMM_SELF.Create_cart([1], periods=[True])
-    first, second, other = (gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 0.0], dt, dims="I", halo=(1,)) for dt in ("f8", "f8", "f4"))
+    first, second, other = (
+        gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 0.0], dt, dims="I", halo=(1,))
+        for dt in ("f8", "f8", "f4")
+    )
     gbm.exchange_halos(ring, first, dims="I")
     kept = cartesian_halos.exchanges_of(ring)
     plan = kept.known((first,), ("I",))
@@ -217,4 +252,6 @@ def test_fields_of_known_layouts_that_share_memory_are_refused() -> None:
     with pytest.raises(ValueError, match="argument 1 shares memory with argument 0"):
         gbm.exchange_halos(ring, *meeting, dims="I")
     with pytest.raises(ValueError, match="argument 1 shares memory with argument 0"):
-        gbm.exchange_halos(ring, apart[0], gb.Field(apart[0].numpy()[:], dims="I", halo=(1,)), dims="I")
+        gbm.exchange_halos(
+            ring, apart[0], gb.Field(apart[0].numpy()[:], dims="I", halo=(1,)), dims="I"
+        )

@@ -29,7 +29,11 @@ def test_a_compiled_function_works_on_the_field_itself(view, spec: dict) -> None
     back = increase(field)
     i, j = np.indices(field.shape)
     assert (field.numpy() == 10 * i + j).all()
-    assert type(back) is np.ndarray and back.ctypes.data == field.numpy().ctypes.data and back.strides == field.strides
+    assert (
+        type(back) is np.ndarray
+        and back.ctypes.data == field.numpy().ctypes.data
+        and back.strides == field.strides
+    )
 
 
 def test_what_comes_back_keeps_the_memory() -> None:
@@ -107,14 +111,18 @@ def test_scalars() -> None:
     assert field[()] == 4.0
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128", "datetime64[s]"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint64", "float32", "complex128", "datetime64[s]"]
+)
 def test_dtypes(dtype: str) -> None:
     field = gb.Field.zeros(3, dtype)
     assert numba.njit(lambda a: a)(field).dtype == np.dtype(dtype)
 
 
 def test_dtypes_that_numba_lacks_are_named() -> None:
-    with pytest.raises(numba.core.errors.TypingError, match=r"field: Numba has no type for dtype\('>f8'\)"):
+    with pytest.raises(
+        numba.core.errors.TypingError, match=r"field: Numba has no type for dtype\('>f8'\)"
+    ):
         increase(gb.Field.zeros((2, 2), ">f8"))
 
 
@@ -122,6 +130,8 @@ def test_written_out_signatures() -> None:
     from gridbuf.interop.numba import FieldType
 
     strict = numba.njit(numba.float64(FieldType(numba.float64, 2, "A")))(lambda a: a[0, 0])
-    assert strict(gb.Field.ones((2, 2))) == 1.0 and strict(gb.Field.ones((2, 2), backend="F")) == 1.0
+    assert (
+        strict(gb.Field.ones((2, 2))) == 1.0 and strict(gb.Field.ones((2, 2), backend="F")) == 1.0
+    )
     arrays = numba.njit(numba.float64(numba.float64[:, :]))(lambda a: a[0, 0])
     assert arrays(gb.Field.ones((2, 2)).numpy()) == 1.0

@@ -1,4 +1,6 @@
-"""NumPy's arrays in gridbuf's memory (NEP 49): whose they are, how long they live, on which threads."""
+"""NumPy's arrays in gridbuf's memory (NEP 49): whose they are, how long they live, on which
+threads.
+"""
 
 import contextvars
 import gc
@@ -36,7 +38,10 @@ def ours(a: np.ndarray) -> bool:
     return gb.memory.buffer_id(a) is not None
 
 
-@pytest.mark.parametrize("make", [np.empty, np.zeros, np.ones, lambda shape: np.arange(np.prod(shape)).reshape(shape).copy()])
+@pytest.mark.parametrize(
+    "make",
+    [np.empty, np.zeros, np.ones, lambda shape: np.arange(np.prod(shape)).reshape(shape).copy()],
+)
 @pytest.mark.parametrize("shape", [(0,), (1,), (3, 5), (100, 100), (700, 900)])
 def test_arrays_lie_in_our_memory_aligned_and_counted(make, shape) -> None:  # type: ignore[no-untyped-def]
     before = gb.memory.stats()
@@ -64,7 +69,15 @@ def test_zeros_are_zero_when_the_block_was_used() -> None:
 def test_results_of_expressions_are_ours_too() -> None:
     a = np.ones((50, 50))
     with handler.memory():
-        for b in (a + 1, np.sqrt(a), a @ a, a.astype("f4"), np.concatenate([a, a]), a[a > 0], np.where(a > 0, a, 2.0)):
+        for b in (
+            a + 1,
+            np.sqrt(a),
+            a @ a,
+            a.astype("f4"),
+            np.concatenate([a, a]),
+            a[a > 0],
+            np.where(a > 0, a, 2.0),
+        ):
             assert ours(b)
         assert np.linalg.norm(np.linalg.inv(np.eye(30)) - np.eye(30)) == 0
 
@@ -116,7 +129,9 @@ def test_objects_strings_and_structs() -> None:
         assert (a == None).all()  # noqa: E711
         a[:] = token
         assert sys.getrefcount(token) == before + 1000
-        a.resize(2000, refcheck=False)  # shrinking an array of objects leaks them on NumPy 1.26, whatever the memory
+        a.resize(
+            2000, refcheck=False
+        )  # shrinking an array of objects leaks them on NumPy 1.26, whatever the memory
         del a
         assert sys.getrefcount(token) == before
         s = np.array(["a", "longer text"] * 50)
@@ -224,11 +239,15 @@ def test_a_thread_that_cannot_be_started_again_is_left_as_it_was() -> None:
     assert "run" not in vars(thread)
 
 
-def test_whoever_wrapped_the_start_of_threads_meanwhile_keeps_his_wrapper(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_wrapped_the_start_of_threads_meanwhile_keeps_his_wrapper(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     handler.enable()
     inner, started = threading.Thread.start, []
     with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", lambda thread: (started.append(thread), inner(thread)))
+        patch.setattr(
+            threading.Thread, "start", lambda thread: (started.append(thread), inner(thread))
+        )
         handler.disable()
         assert not on_a_thread() and len(started) == 1
     assert threading.Thread.start is inner and not on_a_thread()  # the wrapper's end put ours back
@@ -292,18 +311,19 @@ def test_the_report_lists_them_and_tracing_says_where() -> None:
         a = np.empty(3_000_000)
     assert gb.memory.buffer_id(a) in [b.id for b in gb.memory.report(10)]
     code = (
-        "import numpy as np, gridbuf as gb\nfrom gridbuf.interop import numpy as h\nh.enable()\na = np.zeros((50, 50))\n"
-        "print(gb.memory.report(1)[0].where)\ntry: [np.empty(9) for _ in (1, 2)][5]\nexcept IndexError: pass"
+        "import numpy as np, gridbuf as gb\nfrom gridbuf.interop import numpy as h\nh.enable()\na ="
+        " np.zeros((50, 50))\nprint(gb.memory.report(1)[0].where)\ntry: [np.empty(9) for _ in (1,"
+        " 2)][5]\nexcept IndexError: pass"
     )
     assert python(code, GRIDBUF_TRACE="1") == "<string>:4"
 
 
 def test_a_process_may_end_with_arrays_alive() -> None:
     code = (
-        "import numpy as np, threading, sys\nfrom gridbuf.interop import numpy as h\nh.enable()\n"
-        "sys.kept = [np.zeros(n) for n in (3, 3000, 3000000)]\nobjects = np.array([sys.kept, object()], object)\n"
-        "def forever():\n    while True: np.ones(1000) + 1\n"
-        "for _ in range(3): threading.Thread(target=forever, daemon=True).start()\n"
+        "import numpy as np, threading, sys\nfrom gridbuf.interop import numpy as"
+        " h\nh.enable()\nsys.kept = [np.zeros(n) for n in (3, 3000, 3000000)]\nobjects ="
+        " np.array([sys.kept, object()], object)\ndef forever():\n    while True: np.ones(1000) +"
+        " 1\nfor _ in range(3): threading.Thread(target=forever, daemon=True).start()\n"
     )
     for _ in range(3):
         python(code)

@@ -1,4 +1,6 @@
-"""NDSL and ICON4Py in one call each: what they allocate by is ours while it is on, and theirs again afterwards."""
+"""NDSL and ICON4Py in one call each: what they allocate by is ours while it is on, and theirs again
+afterwards.
+"""
 
 import importlib
 import threading

@@ -11,7 +11,9 @@ torch = pytest.importorskip("torch")
 gbt = pytest.importorskip("gridbuf.interop.torch")
 
 
-@pytest.mark.parametrize("spec", [{}, {"backend": "F"}, {"backend": "gtmc"}, {"layout": (1, 2, 0)}], ids=str)
+@pytest.mark.parametrize(
+    "spec", [{}, {"backend": "F"}, {"backend": "gtmc"}, {"layout": (1, 2, 0)}], ids=str
+)
 def test_a_tensor_shares_any_layout(spec: dict) -> None:
     field = gb.Field.from_array(np.arange(120.0).reshape(4, 5, 6), **spec)
     for view in (field, field[1:, ::2], field.transpose("KIJ")):
@@ -30,7 +32,9 @@ def test_the_tensor_keeps_the_memory_of_a_field_that_is_gone() -> None:
 
 def test_negative_strides_are_named_with_what_helps() -> None:
     field = gb.Field.from_array(np.arange(12.0).reshape(4, 3), dims="IK")[::-1, ::-1]
-    with pytest.raises(ValueError, match=r"I \(index 0\) has the stride -24.*field\[::-1, ::-1\].*field\.copy\(\)"):
+    with pytest.raises(
+        ValueError, match=r"I \(index 0\) has the stride -24.*field\[::-1, ::-1\].*field\.copy\(\)"
+    ):
         gbt.to_tensor(field)
     assert gbt.to_tensor(field[::-1, ::-1])[0, 1] == 1.0
     assert (gbt.to_tensor(field.copy()).numpy() == field.numpy()).all()
@@ -75,9 +79,17 @@ def test_a_field_over_a_tensor() -> None:
     [
         (lambda: torch.zeros(3, requires_grad=True), BufferError, r"detach\(\)"),
         (lambda: torch.zeros(3, dtype=torch.complex64).conj(), BufferError, r"resolve_conj\(\)"),
-        (lambda: torch.zeros(3, dtype=torch.complex64).conj().imag, BufferError, r"resolve_neg\(\)"),
+        (
+            lambda: torch.zeros(3, dtype=torch.complex64).conj().imag,
+            BufferError,
+            r"resolve_neg\(\)",
+        ),
         (lambda: torch.eye(3).to_sparse(), ValueError, r"to_dense\(\)"),
-        (lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8), ValueError, r"dequantize\(\)"),
+        (
+            lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8),
+            ValueError,
+            r"dequantize\(\)",
+        ),
         (lambda: torch.zeros(3, device="meta"), ValueError, "no memory"),
     ],
 )
@@ -87,7 +99,9 @@ def test_tensors_whose_memory_is_not_their_value(make, error: type, says: str) -
 
 
 def test_tensors_laid_out_for_a_backend() -> None:
-    tensor = gbt.zeros((10, 4, 3), torch.float32, backend="gt:cpu_ifirst", halo=(2, 0, 0), padding=True)
+    tensor = gbt.zeros(
+        (10, 4, 3), torch.float32, backend="gt:cpu_ifirst", halo=(2, 0, 0), padding=True
+    )
     plan = gb.plan((10, 4, 3), np.float32, backend="gt:cpu_ifirst", halo=(2, 0, 0), padding=True)
     assert tuple(4 * s for s in tensor.stride()) == plan.strides and not tensor.any()
     assert tensor[2:].data_ptr() % 64 == 0

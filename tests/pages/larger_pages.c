@@ -1,6 +1,7 @@
-/* larger_pages.c: preloaded, a kernel whose pages are larger than this one's. PAGES=65536 (and HUGE=536870912) make the C library's
- * calls answer as Linux does there: a start that is not on a page is refused with EINVAL, and a length is rounded up, so that
- * discarding half a page discards all of it. What the C library and Go ask of the kernel themselves is as it was. */
+/* larger_pages.c: preloaded, a kernel whose pages are larger than this one's. PAGES=65536 (and
+ * HUGE=536870912) make the C library's calls answer as Linux does there: a start that is not on a
+ * page is refused with EINVAL, and a length is rounded up, so that discarding half a page discards
+ * all of it. What the C library and Go ask of the kernel themselves is as it was. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,15 +37,18 @@ long sysconf(int name) {
 int getpagesize(void) { return (int)page(); }
 
 void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset) {
-    if (flags & MAP_FIXED) return (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
+    if (flags & MAP_FIXED)
+        return (void *)syscall(SYS_mmap, at, bytes, protection, flags, file, offset);
     size_t whole = up(bytes);
     if (!whole || whole + page() < whole) return errno = ENOMEM, MAP_FAILED;
-    char *p = (char *)syscall(SYS_mmap, at, whole + page(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, (off_t)0);
+    char *p = (char *)syscall(SYS_mmap, at, whole + page(), PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, (off_t)0);
     if (p == MAP_FAILED) return p;
     char *start = (char *)up((uintptr_t)p);
     if (start > p) syscall(SYS_munmap, p, (size_t)(start - p));
     syscall(SYS_munmap, start + whole, (size_t)(p + page() - start));
-    void *mapped = (void *)syscall(SYS_mmap, start, file < 0 ? whole : bytes, protection, flags | MAP_FIXED, file, offset);
+    void *mapped = (void *)syscall(SYS_mmap, start, file < 0 ? whole : bytes, protection,
+                                   flags | MAP_FIXED, file, offset);
     if (mapped == MAP_FAILED) {
         int why = errno;
         syscall(SYS_munmap, start, whole);
@@ -53,15 +57,24 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int file, off_t of
     return mapped;
 }
 
-void *mmap64(void *at, size_t bytes, int protection, int flags, int file, off_t offset) { return mmap(at, bytes, protection, flags, file, offset); }
+void *mmap64(void *at, size_t bytes, int protection, int flags, int file, off_t offset) {
+    return mmap(at, bytes, protection, flags, file, offset);
+}
 
-int munmap(void *p, size_t bytes) { return refused(p) ? -1 : (int)syscall(SYS_munmap, p, up(bytes)); }
-int madvise(void *p, size_t bytes, int advice) { return refused(p) ? -1 : (int)syscall(SYS_madvise, p, up(bytes), advice); }
-int mprotect(void *p, size_t bytes, int protection) { return refused(p) ? -1 : (int)syscall(SYS_mprotect, p, up(bytes), protection); }
+int munmap(void *p, size_t bytes) {
+    return refused(p) ? -1 : (int)syscall(SYS_munmap, p, up(bytes));
+}
+int madvise(void *p, size_t bytes, int advice) {
+    return refused(p) ? -1 : (int)syscall(SYS_madvise, p, up(bytes), advice);
+}
+int mprotect(void *p, size_t bytes, int protection) {
+    return refused(p) ? -1 : (int)syscall(SYS_mprotect, p, up(bytes), protection);
+}
 
 /* The size of a huge page is read from a file. */
 int open(const char *path, int flags, ...) {
-    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open64");
+    int (*real)(const char *, int, ...) =
+        (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open64");
     va_list rest;
     va_start(rest, flags);
     int mode = va_arg(rest, int);

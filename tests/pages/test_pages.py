@@ -1,4 +1,6 @@
-"""Pages are 4 KiB here, 16 or 64 KiB elsewhere: under a preloaded library that answers as kernels with larger ones do."""
+"""Pages are 4 KiB here, 16 or 64 KiB elsewhere: under a preloaded library that answers as kernels
+with larger ones do.
+"""
 
 import os
 import shutil
@@ -14,10 +16,13 @@ ROOT = HERE.parents[1]
 KIB, MIB = 1 << 10, 1 << 20
 # Linux's own pairs of a page and a huge page.
 SIZES = [(4 * KIB, 2 * MIB), (16 * KIB, 32 * MIB), (64 * KIB, 512 * MIB)]
-sizes = pytest.mark.parametrize(("page", "huge"), SIZES, ids=lambda n: f"{n >> 10}K" if n < MIB else f"{n >> 20}M")
+sizes = pytest.mark.parametrize(
+    ("page", "huge"), SIZES, ids=lambda n: f"{n >> 10}K" if n < MIB else f"{n >> 20}M"
+)
 
 pytestmark = pytest.mark.skipif(
-    os.sysconf("SC_PAGE_SIZE") != 4096 or sys.platform != "linux", reason="larger pages are added to Linux's pages of 4 KiB"
+    os.sysconf("SC_PAGE_SIZE") != 4096 or sys.platform != "linux",
+    reason="larger pages are added to Linux's pages of 4 KiB",
 )
 
 
@@ -25,13 +30,22 @@ def compiled(output: Path, *arguments: object) -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None:
         pytest.skip("no C compiler")
-    subprocess.run([compiler, "-std=gnu11", "-O2", "-Wall", "-Werror", "-o", output, *map(str, arguments)], check=True)
+    subprocess.run(
+        [compiler, "-std=gnu11", "-O2", "-Wall", "-Werror", "-o", output, *map(str, arguments)],
+        check=True,
+    )
     return output
 
 
 @pytest.fixture(scope="module")
 def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("pages") / "larger.so", "-shared", "-fPIC", HERE / "larger_pages.c", "-ldl")
+    return compiled(
+        tmp_path_factory.mktemp("pages") / "larger.so",
+        "-shared",
+        "-fPIC",
+        HERE / "larger_pages.c",
+        "-ldl",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +61,14 @@ def rules(preload: Path, page: int, huge: int) -> dict[str, str]:
 def test_the_preloaded_kernel_is_strict(preload: Path) -> None:
     """Were it not, nothing below would prove anything."""
     code = (
-        "import ctypes, mmap, os\n"
-        "libc, memory = ctypes.CDLL(None, use_errno=True), mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
-        "assert mmap.PAGESIZE == os.sysconf('SC_PAGE_SIZE') == 65536\n"
-        "at = ctypes.addressof(ctypes.c_char.from_buffer(memory))\n"
-        "assert at % 65536 == 0\n"
-        "memory[:] = b'x' * (1 << 20)\n"
-        "assert libc.madvise(ctypes.c_void_p(at + 4096), ctypes.c_size_t(4096), 4) == -1 and ctypes.get_errno() == 22\n"
-        "assert libc.munmap(ctypes.c_void_p(at + 4096), ctypes.c_size_t(4096)) == -1\n"
-        "assert libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t(4096), 4) == 0\n"
-        "print(memory[65535], memory[65536])"
+        "import ctypes, mmap, os\nlibc, memory = ctypes.CDLL(None, use_errno=True), mmap.mmap(-1, 1"
+        " << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nassert mmap.PAGESIZE =="
+        " os.sysconf('SC_PAGE_SIZE') == 65536\nat ="
+        " ctypes.addressof(ctypes.c_char.from_buffer(memory))\nassert at % 65536 == 0\nmemory[:] ="
+        " b'x' * (1 << 20)\nassert libc.madvise(ctypes.c_void_p(at + 4096), ctypes.c_size_t(4096),"
+        " 4) == -1 and ctypes.get_errno() == 22\nassert libc.munmap(ctypes.c_void_p(at + 4096),"
+        " ctypes.c_size_t(4096)) == -1\nassert libc.madvise(ctypes.c_void_p(at),"
+        " ctypes.c_size_t(4096), 4) == 0\nprint(memory[65535], memory[65536])"
     )
     assert python(code, **rules(preload, *SIZES[2])) == "0 120"
 
@@ -111,11 +123,22 @@ for bytes in (1, page - 1, page + 1, 8 * page, (4 << 20) + 3, LARGE):
 
 @pytest.mark.parametrize("debug", ["0", "1"])
 @sizes
-def test_zeros_are_zeros_and_nothing_else_is(preload: Path, page: int, huge: int, debug: str) -> None:
+def test_zeros_are_zeros_and_nothing_else_is(
+    preload: Path, page: int, huge: int, debug: str
+) -> None:
     """Nor are guards: GRIDBUF_DEBUG=1 would tell a write past the end, on standard error."""
     run = subprocess.run(
-        [sys.executable, "-c", ZEROS.replace("LARGE", str(2 * (huge if huge < 512 * MIB else 2 * MIB) + 4097))],
-        env={**os.environ, **rules(preload, page, huge), "GRIDBUF_DEBUG": debug, "GRIDBUF_NUM_THREADS": "1"},
+        [
+            sys.executable,
+            "-c",
+            ZEROS.replace("LARGE", str(2 * (huge if huge < 512 * MIB else 2 * MIB) + 4097)),
+        ],
+        env={
+            **os.environ,
+            **rules(preload, page, huge),
+            "GRIDBUF_DEBUG": debug,
+            "GRIDBUF_NUM_THREADS": "1",
+        },
         capture_output=True,
         text=True,
         timeout=300,
@@ -152,7 +175,7 @@ def test_plans_reserve_whole_pages(preload: Path, page: int, huge: int) -> None:
         f"        assert live % {page} == 0 and live >= n, live\n"
         "        del a\n"
     )
-    python(code, **rules(preload, page, huge))
+    python(code, **rules(preload, page, huge), GRIDBUF_PLACEMENT="packed")
 
 
 @pytest.mark.parametrize("debug", ["0", "1"])
@@ -167,7 +190,8 @@ def test_the_heap_on_threads(preload: Path, heap: Path, page: int, huge: int, de
 
 
 @pytest.mark.parametrize(
-    ("page", "huge", "boundary"), [(4 * KIB, 2 * MIB, 2 * MIB), (16 * KIB, 32 * MIB, 32 * MIB), (64 * KIB, 512 * MIB, 2 * MIB)]
+    ("page", "huge", "boundary"),
+    [(4 * KIB, 2 * MIB, 2 * MIB), (16 * KIB, 32 * MIB, 32 * MIB), (64 * KIB, 512 * MIB, 2 * MIB)],
 )
 def test_large_mappings_start_on_huge_pages_unless_those_are_too_large(
     preload: Path, page: int, huge: int, boundary: int
@@ -180,4 +204,4 @@ def test_large_mappings_start_on_huge_pages_unless_those_are_too_large(
         "low = [a.ctypes.data for a in held]\n"
         f"assert all(p % {boundary} < {page} + 65536 for p in low), [hex(p) for p in low]\n"
     )
-    python(code, **rules(preload, page, huge))
+    python(code, **rules(preload, page, huge), GRIDBUF_PLACEMENT="packed")

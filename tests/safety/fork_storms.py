@@ -1,6 +1,8 @@
-"""A program that forks many children, from an idle parent and from a busy one: a line names a storm, the answer is the children's statuses.
+"""A program that forks many children, from an idle parent and from a busy one: a line names a
+storm, the answer is the children's statuses.
 
-A process of its own: a fork copies the parent's page tables, and those of a test run that has imported every consumer are ten times as long.
+A process of its own: a fork copies the parent's page tables, and those of a test run that has
+imported every consumer are ten times as long.
 """
 
 import itertools
@@ -23,7 +25,9 @@ FORKS = int(os.environ.get("GRIDBUF_FORKS", "60"))
 
 
 def child(body: Callable[[], None]) -> int:
-    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that hangs."""
+    """Fork, run body in the child, and return its exit status; -14 is the alarm of one that
+    hangs.
+    """
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -53,13 +57,18 @@ def work() -> None:
     f[...] = 3.0
     assert np.from_dlpack(f[1:, ::-1]).sum() == 3.0 * (shape[0] - 1) * shape[1] * 5
     assert f.copy()[1, 2, 3] == 3.0 and f.domain.shape == (shape[0] - 2, shape[1] - 2, 5)
-    assert f.transpose("KJI").plan.shape == shape[::-1] and gb.Field(np.ones(shape)[::2]).plan.strides[0] == shape[1] * 80
+    assert (
+        f.transpose("KJI").plan.shape == shape[::-1]
+        and gb.Field(np.ones(shape)[::2]).plan.strides[0] == shape[1] * 80
+    )
     gb.copyto(gb.Field.empty(shape, dims="IJK", backend="gt:cpu_ifirst"), f)
     gb.fill(f, 1.0)
     assert gb.zeros(shape, backend="gtmc").sum() == 0.0 and memoryview(f).shape == shape
     assert gb.ones(shape[:2], np.float32).sum() == shape[0] * shape[1]
     assert pickle.loads(pickle.dumps(f)).plan.strides == f.strides
-    assert gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20  # a slab that the system gives to the child
+    assert (
+        gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20
+    )  # a slab that the system gives to the child
     assert add(ONE, ONE)[-1] == 2.0
 
 
@@ -88,7 +97,10 @@ def from_a_busy_parent(bodies: list[Callable[[int], None]]) -> list[int]:
             t.join()
 
 
-BIG, OTHER, LONG, SUMS = np.ones((300, 300)), np.empty((300, 300), order="F"), np.ones(200_000), np.empty(200_000)
+BIG = np.ones((300, 300))
+OTHER = np.empty((300, 300), order="F")
+LONG = np.ones(200_000)
+SUMS = np.empty(200_000)
 
 
 def allocate(n: int) -> None:

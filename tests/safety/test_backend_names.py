@@ -1,4 +1,6 @@
-"""Names of backends are strings of others: destroyed while they are registered, many, long, and not to be shown."""
+"""Names of backends are strings of others: destroyed while they are registered, many, long, and not
+to be shown.
+"""
 
 import pytest
 from in_child import python
@@ -53,7 +55,9 @@ except ValueError as error:
     assert python(code) == 'True\nbackend: "nowhere" is not known; True True'
 
 
-@pytest.mark.parametrize("name", ["", "y" * 17000, "a\nb", "a\x00b", "a\x1cb", "a\u2028b", "a\x85b", "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", "y" * 17000, "a\nb", "a\x00b", "a\x1cb", "a\u2028b", "a\x85b", "\ud800"]
+)
 def test_names_that_a_list_cannot_show(name: str) -> None:
     with pytest.raises(ValueError, match=r"name|surrogates"):
         gb.register_backend(name, layout="IJK")

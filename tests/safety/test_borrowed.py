@@ -1,4 +1,6 @@
-"""Invariant 12: Python code that runs in the middle of a call (a value's own, a tracer's, a destructor's) finds nothing half done."""
+"""Invariant 12: Python code that runs in the middle of a call (a value's own, a tracer's, a
+destructor's) finds nothing half done.
+"""
 
 import ctypes
 import sys
@@ -134,7 +136,12 @@ print(sum(isinstance(o, gb.Field) for o in gc.get_objects()) < 10, x.tolist() ==
 
 
 @pytest.mark.parametrize(
-    "again", ["gb.from_dlpack(np.from_dlpack(x))", "gb.Field(memoryview(x))", "gb.from_dlpack(x.__dlpack__(max_version=(1, 0)))"]
+    "again",
+    [
+        "gb.from_dlpack(np.from_dlpack(x))",
+        "gb.Field(memoryview(x))",
+        "gb.from_dlpack(x.__dlpack__(max_version=(1, 0)))",
+    ],
 )
 def test_long_chains_are_released(again: str) -> None:
     code = f"""
@@ -165,7 +172,8 @@ def test_a_field_that_a_collection_has_cleared() -> None:
     """tp_clear takes the owner away; what is left has no elements."""
     f = gb.Field(np.ones((2, 3)))
     clear = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object)
-    api.PyType_GetSlot.restype, api.PyType_GetSlot.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_int]
+    api.PyType_GetSlot.restype = ctypes.c_void_p
+    api.PyType_GetSlot.argtypes = [ctypes.py_object, ctypes.c_int]
     tp_clear = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)(api.PyType_GetSlot(gb.Field, 51))
     assert clear is not None and tp_clear(f) == 0
     assert (f.shape, f.size, f.nbytes) == ((0, 0), 0, 0)

@@ -1,4 +1,6 @@
-"""Invariant 12 for tensors of others: capsules are consumed once, read as they were, and let go of by any thread."""
+"""Invariant 12 for tensors of others: capsules are consumed once, read as they were, and let go of
+by any thread.
+"""
 
 import contextlib
 import ctypes
@@ -66,12 +68,18 @@ def test_a_tensor_is_read_as_it_was() -> None:
 def test_a_destructor_that_clears_the_exception() -> None:
     """A capsule's destructor in Python clears what is pending; the error arrives all the same."""
     calls = []
-    destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: (calls.append(pointer), api.PyErr_Clear())[0])
+    destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(
+        lambda pointer: (calls.append(pointer), api.PyErr_Clear())[0]
+    )
     h = Hostile(ndim=-1)
 
     class Producer:
         def __dlpack__(self, **keywords: Any) -> Any:
-            return api.PyCapsule_New(ctypes.addressof(h.tensor), b"dltensor_versioned", ctypes.cast(destructor, ctypes.c_void_p))
+            return api.PyCapsule_New(
+                ctypes.addressof(h.tensor),
+                b"dltensor_versioned",
+                ctypes.cast(destructor, ctypes.c_void_p),
+            )
 
     for call in (gb.from_dlpack, gb.Field, gb.as_numpy):
         for obj in (Producer, lambda: Producer().__dlpack__()):
@@ -88,7 +96,9 @@ def test_a_copy_that_is_no_field(keywords: dict[str, Any]) -> None:
             return 42
 
     source = np.arange(3.0)
-    made = Sub(source).__dlpack__(copy=True, **keywords)  # the memory is copied, whatever a subclass calls copy
+    made = Sub(source).__dlpack__(
+        copy=True, **keywords
+    )  # the memory is copied, whatever a subclass calls copy
     back = gb.from_dlpack(made)
     source[:] = 0
     assert back.numpy().tolist() == [0.0, 1.0, 2.0]
@@ -113,7 +123,9 @@ def test_sizes_that_no_memory_has_are_refused_by_the_exchange_api(n: int) -> Non
 
 
 def test_a_deleter_without_the_gil_after_a_subinterpreter() -> None:
-    """From then on PyGILState_Check says yes to every thread; the object still waits for one that has the GIL."""
+    """From then on PyGILState_Check says yes to every thread; the object still waits for one that
+    has the GIL.
+    """
     code = """
 import ctypes, threading, weakref
 import numpy as np

@@ -16,13 +16,18 @@ import gridbuf as gb
 import gridbuf._core
 
 LIBRARY = Path(gridbuf._core.__file__)
-MSYNC, ASYNC = ctypes.CDLL(None).msync, 1  # which does nothing to anonymous memory, and refuses where there is none
+MSYNC, ASYNC = (
+    ctypes.CDLL(None).msync,
+    1,
+)  # which does nothing to anonymous memory, and refuses where there is none
 MSYNC.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
 def test_the_library_exports_its_init_function_and_nothing_else() -> None:
-    symbols = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True
+    ).stdout
     assert [line.split()[-1] for line in symbols.splitlines()] == ["PyInit__core"]
 
 
@@ -43,7 +48,9 @@ def test_importing_loads_no_driver_and_keeps_the_limit_of_open_files() -> None:
 
 
 def is_mapped(address: int) -> bool:
-    """As the kernel says. To read /proc/self/maps takes memory, which may lie where an array was."""
+    """As the kernel says. To read /proc/self/maps takes memory, which may lie where an array
+    was.
+    """
     page = address // mmap.PAGESIZE * mmap.PAGESIZE
     return MSYNC(page, mmap.PAGESIZE, ASYNC) == 0
 
@@ -60,22 +67,27 @@ def test_array_memory_is_mapped_for_itself_and_not_part_of_the_go_heap(elements:
 
 def test_a_host_field_has_no_cuda_array_interface() -> None:
     f = gb.Field.zeros((2, 2))
-    assert not hasattr(f, "__cuda_array_interface__") and not hasattr(type(f), "__cuda_array_interface__")
+    assert not hasattr(f, "__cuda_array_interface__") and not hasattr(
+        type(f), "__cuda_array_interface__"
+    )
     assert type(f) is gb.HostField and isinstance(f, gb.Field)
 
 
-@pytest.mark.parametrize("keywords", [{"device": "gpu"}, {"device": ("gpu", 1)}, {"backend": "gt:gpu"}, {"memory": "pinned"}])
-def test_devices_that_are_not_there_say_so_after_the_argument_errors(keywords: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "keywords",
+    [{"device": "gpu"}, {"device": ("gpu", 1)}, {"backend": "gt:gpu"}, {"memory": "pinned"}],
+)
+def test_devices_that_are_not_there_say_so_after_the_argument_errors(
+    keywords: dict[str, object],
+) -> None:
     """In a process of its own, where the driver's library is one that does not exist."""
     code = (
-        "import gridbuf as gb\n"
-        "for make, missing in ((gb.empty, 'driver|cupy'), (gb.Field.empty, 'driver')):\n"
-        "    try: make((3, 4), **KEYWORDS)\n"
-        "    except (RuntimeError, ImportError) as error: assert any(word in str(error) for word in missing.split('|')), error\n"
-        "    else: raise SystemExit('nothing is missing')\n"
-        "    try: make((3, 4), halo=(2, 9), **KEYWORDS)\n"
-        "    except ValueError as error: assert 'halo' in str(error)\n"
-        "    else: raise SystemExit('halo fits')\n"
+        "import gridbuf as gb\nfor make, missing in ((gb.empty, 'driver|cupy'), (gb.Field.empty,"
+        " 'driver')):\n    try: make((3, 4), **KEYWORDS)\n    except (RuntimeError, ImportError) as"
+        " error: assert any(word in str(error) for word in missing.split('|')), error\n    else:"
+        " raise SystemExit('nothing is missing')\n    try: make((3, 4), halo=(2, 9), **KEYWORDS)\n "
+        "   except ValueError as error: assert 'halo' in str(error)\n    else: raise"
+        " SystemExit('halo fits')\n"
     ).replace("KEYWORDS", repr(keywords))
     python(code, options=["-W", "ignore"], GRIDBUF_LIBCUDA="/nowhere/libcuda.so.1")
 
@@ -95,7 +107,10 @@ def test_signals_still_reach_python() -> None:
         "except KeyboardInterrupt: print('interrupted')"
     )
     assert python(code) == "interrupted"
-    code = "import gridbuf, os\nr, w = os.pipe(); os.close(r)\ntry: os.write(w, b'x')\nexcept BrokenPipeError: print('broken')"
+    code = (
+        "import gridbuf, os\nr, w = os.pipe(); os.close(r)\ntry: os.write(w, b'x')\nexcept"
+        " BrokenPipeError: print('broken')"
+    )
     assert python(code) == "broken"
     run = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", "import gridbuf, ctypes; ctypes.string_at(8)"],

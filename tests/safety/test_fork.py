@@ -1,4 +1,5 @@
-"""After fork the child goes on in C: it does what its parent could, never enters Go, and never hangs.
+"""After fork the child goes on in C: it does what its parent could, never enters Go, and never
+hangs.
 
 GRIDBUF_FORKS says how many children the storms have.
 """
@@ -71,7 +72,8 @@ def spellings(shape: tuple[int, ...]) -> Iterator[Any]:
         yield gb.Field.full(shape, 3, backend=backend, origin=(1, 1, 1))
         yield gb.Field.from_array(values, backend=backend)
         yield gb.plan(shape, backend=backend, layout=(1, 0, 2))
-    a, f = gb.empty(shape, backend="gtmc"), gb.Field.empty(shape, dims="IJK", halo=(1, 1, 1), backend="gt:cpu_ifirst")
+    a = gb.empty(shape, backend="gtmc")
+    f = gb.Field.empty(shape, dims="IJK", halo=(1, 1, 1), backend="gt:cpu_ifirst")
     for data in (a, a[1:, ::2], f, f[1:], f.domain, values.tolist()):
         for make in (gb.empty_like, gb.zeros_like, gb.ones_like):
             yield make(data)
@@ -93,10 +95,13 @@ def a_gufunc_call_known_to_the_parent() -> None:
 
 @pytest.fixture(scope="module")
 def storm() -> Iterator[Callable[[str], list[int]]]:
-    """The statuses of the children of a storm, by a process of its own that waits for the next one."""
+    """The statuses of the children of a storm, by a process of its own that waits for the
+    next one.
+    """
     program, path = Path(__file__).with_name("fork_storms.py"), os.pathsep.join(sys.path)
     with subprocess.Popen(
-        [sys.executable, program], env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, program], env={**os.environ, "PYTHONPATH": path}, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True
     ) as parent:  # fmt: skip
         asked, told = parent.stdin, parent.stdout
         assert asked is not None and told is not None
@@ -136,14 +141,26 @@ def test_from_a_busy_parent(busy: str, storm: Callable[[str], list[int]]) -> Non
 
 def request(rng: random.Random) -> tuple[tuple[Any, ...], dict[str, Any]]:
     n = rng.choice([0, 1, 2, 3, 3, 3, 4, 5])
-    shape = tuple(rng.choice([0, 1, 2, 3, 5, 8, 13, 100, 1 << 40, -1, rng.randrange(1000)]) for _ in range(n))
-    dtype = rng.choice(["f8", np.float32, np.dtype("i2"), "c16", POINT, "V24", np.dtype(("f8", (2,)))])
+    shape = tuple(
+        rng.choice([0, 1, 2, 3, 5, 8, 13, 100, 1 << 40, -1, rng.randrange(1000)]) for _ in range(n)
+    )
+    dtype = rng.choice(
+        ["f8", np.float32, np.dtype("i2"), "c16", POINT, "V24", np.dtype(("f8", (2,)))]
+    )
     spec: dict[str, Any] = {}
     if rng.random() < 0.7:
         spec["backend"] = rng.choice([*BACKENDS, "gt:gpu", "cuda", "gtcuda", "no such"])
     if rng.random() < 0.4:
         spec["dimensions"] = rng.choice(
-            ["IJK", "KJI", "IJ", "K", "JI0", "IJK01", tuple(rng.sample(["I", "J", "K", "0", "12"], min(n, 5)))]
+            [
+                "IJK",
+                "KJI",
+                "IJ",
+                "K",
+                "JI0",
+                "IJK01",
+                tuple(rng.sample(["I", "J", "K", "0", "12"], min(n, 5))),
+            ]
         )
     if rng.random() < 0.3:
         spec["aligned_index"] = tuple(rng.choice([0, 1, 2, 7, -1]) for _ in range(n))
@@ -176,7 +193,9 @@ def answers(seed: int, count: int) -> str:
 
 def test_a_child_plans_as_its_parent() -> None:
     batches = range(30)
-    assert from_child(lambda: [answers(seed, 1000) for seed in batches]) == [answers(seed, 1000) for seed in batches]
+    assert from_child(lambda: [answers(seed, 1000) for seed in batches]) == [
+        answers(seed, 1000) for seed in batches
+    ]
 
 
 def test_a_child_checks_requirements_as_its_parent() -> None:
@@ -193,7 +212,9 @@ def test_a_child_checks_requirements_as_its_parent() -> None:
 def test_a_plan_is_printed_in_a_child_with_its_figures() -> None:
     plan = gb.plan((12, 12, 7), backend="gtmc")
     said = from_child(lambda: str(plan))
-    assert re.search(r"stride in bytes +8 +896 +128", said) and "a forked child does not have" in said
+    assert (
+        re.search(r"stride in bytes +8 +896 +128", said) and "a forked child does not have" in said
+    )
 
 
 def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None:
@@ -202,8 +223,13 @@ def test_a_preset_of_a_python_function_and_one_registered_in_the_child() -> None
     def body() -> None:
         assert gb.empty(new_shape(), backend="fork_function").strides[0] == 8
         gb.register_backend("fork_child", layout="KIJ", alignment=4)
-        assert gb.plan((3, 5, 7), backend="fork_child").padded_shape == (3, 8, 7) and "fork_child" in gb.backends()
-        with pytest.raises(ValueError, match=r'"fork_none" is not known; known are .*did you mean .fork_'):
+        assert (
+            gb.plan((3, 5, 7), backend="fork_child").padded_shape == (3, 8, 7)
+            and "fork_child" in gb.backends()
+        )
+        with pytest.raises(
+            ValueError, match=r'"fork_none" is not known; known are .*did you mean .fork_'
+        ):
             gb.empty((3,), backend="fork_none")
 
     assert child(body) == 0
@@ -238,7 +264,10 @@ def test_a_child_wraps_by_every_description_and_refuses_with_the_same_words() ->
             (described("__array_interface__", sound), memory),
             (described("__array_struct__", plain.__array_struct__), plain),
         ):
-            assert np.shares_memory(gb.Field(obj).numpy(), memory) and gb.as_numpy(obj).dtype == of.dtype
+            assert (
+                np.shares_memory(gb.Field(obj).numpy(), memory)
+                and gb.as_numpy(obj).dtype == of.dtype
+            )
             assert gb.from_array([obj, obj], dtype=None).shape == (2, 3, 4)
 
     assert child(body) == 0
@@ -250,16 +279,30 @@ def test_a_child_wraps_by_every_description_and_refuses_with_the_same_words() ->
 
 def received(field: gb.Field, dtype: np.dtype[Any]) -> tuple[Any, ...]:
     made = gb.Field.full((field.shape[0] + 1,), 2, dtype, backend="gt:cpu_ifirst")
-    return field, field.plan.strides, field.halo, made, gb.zeros((7, field.shape[0]), dtype).dtype.names
+    return (
+        field,
+        field.plan.strides,
+        field.halo,
+        made,
+        gb.zeros((7, field.shape[0]), dtype).dtype.names,
+    )
 
 
 def check_answer(answer: tuple[Any, ...], field: gb.Field) -> None:
     back, strides, halo, made, names = answer
-    assert type(back) is type(field) and strides == field.strides and halo == field.halo and names == ("x", "n")
+    assert (
+        type(back) is type(field)
+        and strides == field.strides
+        and halo == field.halo
+        and names == ("x", "n")
+    )
     assert (back.numpy() == field.numpy()).all() and (made.numpy()["x"] == 2).all()
 
 
-FIELDS = [gb.Field.full((n, 4, 3), n, dims="IJK", halo=(1, 1, 0), backend="gt:cpu_ifirst") for n in range(3, 30)]
+FIELDS = [
+    gb.Field.full((n, 4, 3), n, dims="IJK", halo=(1, 1, 0), backend="gt:cpu_ifirst")
+    for n in range(3, 30)
+]
 
 
 def test_a_pool_is_sent_fields_and_dtypes() -> None:
@@ -271,7 +314,9 @@ def test_a_pool_is_sent_fields_and_dtypes() -> None:
 
 
 def test_an_executor_is_sent_fields_and_dtypes() -> None:
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+    with concurrent.futures.ProcessPoolExecutor(
+        2, mp_context=multiprocessing.get_context("fork")
+    ) as pool:
         for field, future in [(f, pool.submit(received, f, POINT)) for f in FIELDS]:
             check_answer(future.result(timeout=300), field)
 
@@ -293,7 +338,9 @@ def test_memory_from_before_the_fork_is_freed_in_the_child() -> None:
 
 def test_out_of_memory_in_a_child_is_an_error() -> None:
     def body() -> None:
-        with pytest.raises(MemoryError, match=r"cannot allocate \d+ bytes: the system has none left"):
+        with pytest.raises(
+            MemoryError, match=r"cannot allocate \d+ bytes: the system has none left"
+        ):
             gb.empty((1 << 45,))
         assert gb.zeros(new_shape()).sum() == 0
 
@@ -302,7 +349,10 @@ def test_out_of_memory_in_a_child_is_an_error() -> None:
 
 def test_what_needs_go_says_so_and_names_the_remedy() -> None:
     def body() -> None:
-        with pytest.raises(RuntimeError, match=r"Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'"):
+        with pytest.raises(
+            RuntimeError,
+            match=r"Go runtime.*forked child.*before the fork.*'spawn' or 'forkserver'",
+        ):
             gufunc.from_ufunc(np.hypot)
 
     assert child(body) == 0

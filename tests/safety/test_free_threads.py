@@ -1,5 +1,7 @@
-"""Eight threads that share everything: caches of calls and plans, Fields, storages, gufuncs, presets. Where Python has no GIL,
-gridbuf does not bring it back, and its calls take turns (pyext/core/turns.c)."""
+"""Eight threads that share everything: caches of calls and plans, Fields, storages, gufuncs,
+presets. Where Python has no GIL, gridbuf does not bring it back, and its calls take turns
+(pyext/core/turns.c).
+"""
 
 import gc
 import os
@@ -69,15 +71,22 @@ def test_calls_and_plans_that_all_ask_for() -> None:
         plan = gb.plan(shape, dtype, backend=backend, dimensions="IJK")
         assert plan.shape == shape and plan.dtype == np.dtype(dtype)
         f = gb.Field.empty(shape, dtype, backend="C", halo=((1, 0), (0, 0), (0, 1)), dims="IJK")
-        assert f.shape == shape and f.halo == ((1, 0), (0, 0), (0, 1)) and f.dtype == np.dtype(dtype)
+        assert (
+            f.shape == shape and f.halo == ((1, 0), (0, 0), (0, 1)) and f.dtype == np.dtype(dtype)
+        )
         assert gb.zeros(shape, "f8").sum() == 0
 
     together(work, 150)
 
 
 def test_fields_that_all_hold() -> None:
-    """Attributes that are made when first asked for, views, protocols, operators, of one Field that others replace meanwhile."""
-    shared = [gb.Field.full((6, 5, 4), float(i), dims="IJK", origin=(1, 1, 0), halo=(1, 1, 1)) for i in range(4)]
+    """Attributes that are made when first asked for, views, protocols, operators, of one Field that
+    others replace meanwhile.
+    """
+    shared = [
+        gb.Field.full((6, 5, 4), float(i), dims="IJK", origin=(1, 1, 0), halo=(1, 1, 1))
+        for i in range(4)
+    ]
 
     def work(draw: random.Random) -> None:
         f = draw.choice(shared)
@@ -87,7 +96,9 @@ def test_fields_that_all_hold() -> None:
         assert (np.from_dlpack(f) == value).all() and (np.asarray(memoryview(f)) == value).all()
         assert float(np.asarray(f + 1.0)[5, 4, 3]) == value + 1
         gb.copyto(gb.empty_like(f), f)
-        shared[draw.randrange(4)] = gb.Field.full((6, 5, 4), value, dims="IJK", origin=(1, 1, 0), halo=(1, 1, 1))
+        shared[draw.randrange(4)] = gb.Field.full(
+            (6, 5, 4), value, dims="IJK", origin=(1, 1, 0), halo=(1, 1, 1)
+        )
 
     together(work, 120)
 
@@ -134,7 +145,9 @@ def test_presets_and_statistics_while_others_allocate() -> None:
 
 
 def test_what_dies_while_another_thread_collects() -> None:
-    """An object that waits for its turn to die is dead already: a collection that finds it frees it twice."""
+    """An object that waits for its turn to die is dead already: a collection that finds it frees it
+    twice.
+    """
     field = gb.Field.full((6, 5, 4), 1.0, dims="IJK", halo=(1, 1, 1))
 
     def work(draw: random.Random) -> None:
@@ -148,7 +161,9 @@ def test_what_dies_while_another_thread_collects() -> None:
 
 
 def test_a_backend_gets_its_meaning_in_another_thread() -> None:
-    """What a thread knows of calls is its own, and is forgotten once a name has been given a meaning."""
+    """What a thread knows of calls is its own, and is forgotten once a name has been given a
+    meaning.
+    """
     name, registered = f"threads:late:{os.getpid()}", threading.Event()
 
     def work(draw: random.Random) -> None:
@@ -170,7 +185,9 @@ def test_a_backend_gets_its_meaning_in_another_thread() -> None:
 @pytest.mark.skipif(not FREE, reason="this Python has a GIL")
 @pytest.mark.filterwarnings("always::DeprecationWarning")
 def test_what_a_thread_remembers_first_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading its first call may run Python that makes another; and threads that know nothing yet share a table, which stays empty."""
+    """Reading its first call may run Python that makes another; and threads that know nothing yet
+    share a table, which stays empty.
+    """
     found, shown = [], []
 
     def show(*_: object, **__: object) -> None:
@@ -197,7 +214,10 @@ def test_one_capsule_is_taken_once() -> None:
         refused: list[BufferError] = []
 
         def work(
-            draw: random.Random, capsule: object = capsule, taken: list[gb.Field] = taken, refused: list[BufferError] = refused
+            draw: random.Random,
+            capsule: object = capsule,
+            taken: list[gb.Field] = taken,
+            refused: list[BufferError] = refused,
         ) -> None:
             try:
                 taken.append(gb.from_dlpack(capsule))
@@ -210,7 +230,9 @@ def test_one_capsule_is_taken_once() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_children_of_a_busy_parent_call_at_once() -> None:
-    """Whoever forks waits until no other thread is in the middle of something: the child finds caches whole, and no lock held."""
+    """Whoever forks waits until no other thread is in the middle of something: the child finds
+    caches whole, and no lock held.
+    """
     gb.zeros((3, 3)).fill(1)
     forking = threading.Lock()  # other packages refuse a fork while another thread is in one
 

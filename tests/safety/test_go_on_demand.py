@@ -1,4 +1,6 @@
-"""Go's library is loaded by the first call that needs it, and refused where its runtime would end the process."""
+"""Go's library is loaded by the first call that needs it, and refused where its runtime would end
+the process.
+"""
 
 import subprocess
 import sys
@@ -28,7 +30,9 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="re
 
 
 def run(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", START + program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", START + program], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, f"{done.returncode}: {done.stderr}"
     return done.stdout.strip()
 

@@ -1,4 +1,6 @@
-"""A panic in Go reaches Python as an exception, and the process goes on; here with an extension that has a Go main of its own."""
+"""A panic in Go reaches Python as an exception, and the process goes on; here with an extension
+that has a Go main of its own.
+"""
 
 import os
 import subprocess
@@ -26,7 +28,11 @@ assert gb.plan((3, 5, 7)).shape == (3, 5, 7)
 print(gb.zeros((4, 4)).sum())
 """
 
-SHOWN = {block.kind: block.text for block in blocks(ROOT / "docs" / "gufuncs.md") if "mine.double" in block.text}
+SHOWN = {
+    block.kind: block.text
+    for block in blocks(ROOT / "docs" / "gufuncs.md")
+    if "mine.double" in block.text
+}
 KERNEL = f"""
 import numpy as np
 from gridbuf import gufunc
@@ -50,12 +56,16 @@ print(double(-1.0, errors="return")[1])
 
 @pytest.fixture(scope="module")
 def own_main(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package whose extension has a Go main with a kernel, and a Go function that always panics."""
+    """A copy of the package whose extension has a Go main with a kernel, and a Go function that
+    always panics.
+    """
     return debug_build(tmp_path_factory.mktemp("panic"))
 
 
 @pytest.mark.parametrize(
-    ("code", "says"), [(PANIC, "0.0"), (KERNEL, "ErrorInfo(1 of 1 failed, first at (): panic)")], ids=["bridge", "kernel"]
+    ("code", "says"),
+    [(PANIC, "0.0"), (KERNEL, "ErrorInfo(1 of 1 failed, first at (): panic)")],
+    ids=["bridge", "kernel"],
 )
 def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
     run = subprocess.run(
@@ -70,12 +80,30 @@ def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
 
 @pytest.mark.parametrize(
     "doors",
-    ["gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_reduce.py", "gufunc/test_gufunc_numpys_types.py", "test_explain.py"],
+    [
+        "gufunc/test_gufunc_calls.py",
+        "gufunc/test_gufunc_reduce.py",
+        "gufunc/test_gufunc_numpys_types.py",
+        "test_explain.py",
+    ],
 )
 def test_the_newest_headers_serve_this_python(own_main: Path, doors: str) -> None:
-    """What passes bytes between Python and C, in an extension that the newest Python's headers have made (tests/debug_build.py)."""
+    """What passes bytes between Python and C, in an extension that the newest Python's headers have
+    made (tests/debug_build.py).
+    """
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", doors],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not slow",
+            doors,
+        ],
         cwd=ROOT / "tests",
         env={**os.environ, "PYTHONPATH": str(own_main)},
         capture_output=True,
@@ -96,4 +124,6 @@ def test_the_product_has_neither() -> None:
 
 
 def test_the_page_shows_the_main() -> None:
-    assert (ROOT / "tests" / "own_main" / "main.go").read_text() in (ROOT / "docs" / "gufuncs.md").read_text()
+    assert (ROOT / "tests" / "own_main" / "main.go").read_text() in (
+        ROOT / "docs" / "gufuncs.md"
+    ).read_text()

@@ -1,5 +1,6 @@
-"""Threads that help with copies, sums and gufuncs: made when first wanted, as many as the system allows, without signals, and
-anew in a forked child."""
+"""Threads that help with copies, sums and gufuncs: made when first wanted, as many as the system
+allows, without signals, and anew in a forked child.
+"""
 
 import os
 import signal
@@ -14,11 +15,15 @@ import gridbuf as gb
 from gridbuf import gufunc
 
 ALONE = (
-    "import os; threads = lambda: {t: open(f'/proc/self/task/{t}/comm').read().strip() for t in os.listdir('/proc/self/task')}\n"
+    "import os; threads = lambda: {t: open(f'/proc/self/task/{t}/comm').read().strip() for t in"
+    " os.listdir('/proc/self/task')}\n"
 )
 # Each prints what it computed; all share their work among several threads where there are some.
 DOORS = {
-    "copyto": "w = np.ones((2000, 2000)); gb.copyto(w, np.asfortranarray(np.arange(4e6).reshape(2000, 2000))); print(w.sum())",
+    "copyto": (
+        "w = np.ones((2000, 2000)); gb.copyto(w, np.asfortranarray(np.arange(4e6).reshape(2000,"
+        " 2000))); print(w.sum())"
+    ),
     "fill": "w = np.ones(6_000_000); gb.fill(w, 2.0); print(w.sum())",
     "zeros": "print(gb.ones((6_000_000,)).sum())",
     "exact": "from gridbuf import exact; print(exact.sum(np.arange(4e6)))",
@@ -47,16 +52,24 @@ assert len(os.listdir("/proc/self/task")) <= here + spare
 
 def result(door: str) -> str:
     """What a door prints five times, without limits."""
-    return python(f"import numpy as np\nimport gridbuf as gb\nfrom gridbuf import gufunc\nfor again in range(5):\n    {door}\n")
+    return python(
+        "import numpy as np\nimport gridbuf as gb\nfrom gridbuf import gufunc\nfor again in"
+        f" range(5):\n    {door}\n"
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.getuid() != 0, reason="becomes a user of its own, to whom RLIMIT_NPROC applies")
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="becomes a user of its own, to whom RLIMIT_NPROC applies"
+)
 @pytest.mark.parametrize("door", DOORS)
 def test_where_no_thread_may_be_made_work_goes_on_with_those_that_are_there(door: str) -> None:
     expected = result(DOORS[door])
     for spare in (0, 1, 2, 20):
-        assert python(LIMITED.format(user=2_000_000 + os.getpid(), door=DOORS[door]), str(spare)) == expected, spare
+        assert (
+            python(LIMITED.format(user=2_000_000 + os.getpid(), door=DOORS[door]), str(spare))
+            == expected
+        ), spare
 
 
 def test_helpers_are_made_when_first_wanted_and_have_no_signals() -> None:
@@ -139,7 +152,11 @@ def test_many_calls_at_once_share_the_helpers() -> None:
         for thread in threads:
             thread.join(300)
         assert not wrong and not any(thread.is_alive() for thread in threads)
-        named = [t for t in os.listdir("/proc/self/task") if Path(f"/proc/self/task/{t}/comm").read_text() == "gridbuf\n"]
+        named = [
+            t
+            for t in os.listdir("/proc/self/task")
+            if Path(f"/proc/self/task/{t}/comm").read_text() == "gridbuf\n"
+        ]
         assert len(named) < 20, "helpers are shared, not made for every call"
     finally:
         gb.set_num_threads(before)
@@ -170,7 +187,9 @@ assert len(set(w.ravel().tolist())) == 1, set(w.ravel().tolist())
 @pytest.mark.parametrize("signum", [signal.SIGALRM])
 def test_signals_are_answered_on_the_calling_thread_while_helpers_work(signum: int) -> None:
     seen = []
-    before = signal.signal(signum, lambda *_: seen.append(threading.current_thread() is threading.main_thread()))
+    before = signal.signal(
+        signum, lambda *_: seen.append(threading.current_thread() is threading.main_thread())
+    )
     threads = gb.get_num_threads()
     gb.set_num_threads(3)
     try:

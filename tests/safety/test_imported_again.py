@@ -1,4 +1,6 @@
-"""First uses that are interrupted, and imports after sys.modules was purged: Fields stay Fields, and errors say the cause."""
+"""First uses that are interrupted, and imports after sys.modules was purged: Fields stay Fields,
+and errors say the cause.
+"""
 
 import pytest
 from in_child import python

@@ -31,7 +31,9 @@ def corner(x: object) -> float:
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 @pytest.mark.parametrize("kinds", list(itertools.combinations(VIEWS, 2)), ids="-".join)
-def test_the_memory_lives_as_long_as_its_last_holder(kinds: tuple[str, str], order: tuple[int, ...]) -> None:
+def test_the_memory_lives_as_long_as_its_last_holder(
+    kinds: tuple[str, str], order: tuple[int, ...]
+) -> None:
     before = live()
     f = gb.Field.full((3, 4), 7.0, dims="IJ")
     holders: list[object] = [f, *(VIEWS[kind](f) for kind in kinds)]

@@ -1,4 +1,6 @@
-"""Running out of memory, or into a limit, is a MemoryError with the numbers, and the next call works."""
+"""Running out of memory, or into a limit, is a MemoryError with the numbers, and the next call
+works.
+"""
 
 import numpy as np
 import pytest
@@ -19,7 +21,10 @@ def test_a_limit_counts_what_only_a_view_or_a_capsule_holds(limit) -> None:  # t
     limit(base + (10 << 20))
     assert gb.memory.stats()["limit"] == base + (10 << 20)
     view = gb.empty((6 << 20,), np.uint8)[5:]
-    with pytest.raises(MemoryError, match=r"cannot allocate \d+ bytes: \d+ bytes are live in \d+ buffers and the limit is \d+"):
+    with pytest.raises(
+        MemoryError,
+        match=r"cannot allocate \d+ bytes: \d+ bytes are live in \d+ buffers and the limit is \d+",
+    ):
         gb.empty((6 << 20,), np.uint8)
     del view
     capsule = gb.Field.empty((6 << 20,), np.uint8).__dlpack__()

@@ -48,7 +48,13 @@ class Canary:
         assert (self.array == self.mark).all(), "somebody else wrote into this buffer"
 
 
-def churn(seed: int, until: float, handed_on: list["Canary"], failures: list[BaseException], counts: list[int]) -> None:
+def churn(
+    seed: int,
+    until: float,
+    handed_on: list["Canary"],
+    failures: list[BaseException],
+    counts: list[int],
+) -> None:
     rng, held, fields, n = random.Random(seed), list[Canary](), list[object](), 0
     try:
         while (not n or time.monotonic() < until) and not failures:
@@ -80,7 +86,10 @@ def test_threads_churn_and_end_with_what_was_there() -> None:
     failures: list[BaseException] = []
     counts: list[int] = []
     until = time.monotonic() + SECONDS
-    threads = [threading.Thread(target=churn, args=(s, until, handed_on, failures, counts)) for s in range(THREADS)]
+    threads = [
+        threading.Thread(target=churn, args=(s, until, handed_on, failures, counts))
+        for s in range(THREADS)
+    ]
     for t in threads:
         t.start()
     for t in threads:
@@ -109,7 +118,9 @@ def test_children_forked_from_threads_that_churn() -> None:
                 try:
                     rng = random.Random(os.getpid())
                     with memory():
-                        canaries = [np.full(int(2 ** rng.uniform(0, 18)), i, np.uint8) for i in range(40)]
+                        canaries = [
+                            np.full(int(2 ** rng.uniform(0, 18)), i, np.uint8) for i in range(40)
+                        ]
                     ok = all((c == i).all() for i, c in enumerate(canaries))
                     del canaries
                     gb.memory.trim()

@@ -29,7 +29,12 @@ def delete_on_a_foreign_thread(tensor: int, deleter: int) -> None:
     """Run deleter(tensor) on a thread that Python has never seen and that holds no GIL."""
     libc = ctypes.CDLL(None)
     thread = ctypes.c_ulong()
-    assert libc.pthread_create(ctypes.byref(thread), None, ctypes.c_void_p(deleter), ctypes.c_void_p(tensor)) == 0
+    assert (
+        libc.pthread_create(
+            ctypes.byref(thread), None, ctypes.c_void_p(deleter), ctypes.c_void_p(tensor)
+        )
+        == 0
+    )
     assert libc.pthread_join(thread, None) == 0
 
 

@@ -65,7 +65,9 @@ def test_alignment_is_the_lcm_and_the_aligned_index_the_maximum() -> None:
     b = gs.ones((9, 7), axes="JK", alignment=6, aligned_index=(2, 5))
     c = a + b
     assert c.alignment == 12 and c.aligned_index == (3, 2, 5)
-    address = c.__array_interface__["data"][0] + sum(i * s for i, s in zip(c.aligned_index, c.strides, strict=True))
+    address = c.__array_interface__["data"][0] + sum(
+        i * s for i, s in zip(c.aligned_index, c.strides, strict=True)
+    )
     assert address % 96 == 0
 
 
@@ -102,7 +104,9 @@ def test_a_result_of_backend_storages_fits_the_backend() -> None:
         assert (ij + k).strides == gs.empty((6, 7, 5), defaults=name).strides
 
 
-@pytest.mark.parametrize("call", [np.add, lambda a, k: ufuncs.call(np.add, (a, k), {})], ids=["C", "Python"])
+@pytest.mark.parametrize(
+    "call", [np.add, lambda a, k: ufuncs.call(np.add, (a, k), {})], ids=["C", "Python"]
+)
 def test_broadcasting_copies_nothing(call: Any) -> None:
     """The operands that NumPy gets are views, and only the result is allocated."""
     plane, column = gs.ones((300, 400), axes="JI"), gs.ones((5,), axes="K")
@@ -125,7 +129,9 @@ def test_the_memory_of_resolutions_is_bounded() -> None:
 
 
 operands = st.tuples(
-    st.sampled_from(ALL_AXES), st.tuples(*(st.sampled_from([1, size]) for size in SIZES.values())), st.sampled_from("CF")
+    st.sampled_from(ALL_AXES),
+    st.tuples(*(st.sampled_from([1, size]) for size in SIZES.values())),
+    st.sampled_from("CF"),
 )
 
 
@@ -136,7 +142,9 @@ def drawn(names: str, sizes: tuple[int, ...], order: str) -> gs.Storage:
 
 @settings(max_examples=150, deadline=None)
 @given(st.tuples(operands, operands, operands))
-def test_expressions_as_numpy_on_expanded_arrays(three: tuple[tuple[str, tuple[int, ...], str], ...]) -> None:
+def test_expressions_as_numpy_on_expanded_arrays(
+    three: tuple[tuple[str, tuple[int, ...], str], ...],
+) -> None:
     a, b, c = (drawn(*one) for one in three)
     found = a * b + c
     assert (expanded(found) == expanded(a) * expanded(b) + expanded(c)).all()

@@ -8,7 +8,9 @@ from fake_device import FakeArray, FakeDevice
 
 import gridbuf.storage as gs
 
-CLEAN, HOST, DEVICE = gs.SyncState.SYNC_CLEAN, gs.SyncState.SYNC_HOST_DIRTY, gs.SyncState.SYNC_DEVICE_DIRTY
+CLEAN = gs.SyncState.SYNC_CLEAN
+HOST = gs.SyncState.SYNC_HOST_DIRTY
+DEVICE = gs.SyncState.SYNC_DEVICE_DIRTY
 
 
 def software(state: int = CLEAN) -> gs.SoftwareManagedGPUStorage:
@@ -36,16 +38,25 @@ SOFTWARE, CUDA = gs.SoftwareManagedGPUStorage, gs.CUDAManagedGPUStorage
 
 
 @pytest.mark.parametrize("first, second, cls, state", [
-    ("clean", "clean", SOFTWARE, DEVICE), ("clean", "device", SOFTWARE, DEVICE), ("clean", "scalar", SOFTWARE, DEVICE),
-    ("host", "host", SOFTWARE, HOST), ("host", "scalar", SOFTWARE, HOST), ("host", "numpy", SOFTWARE, HOST),
-    ("host", "cpu", SOFTWARE, HOST), ("host", "clean", SOFTWARE, DEVICE), ("host", "device", SOFTWARE, DEVICE),
-    ("clean", "numpy", SOFTWARE, DEVICE), ("clean", "cpu", SOFTWARE, DEVICE), ("host", "cupy", SOFTWARE, DEVICE),
-    ("host", "gpu", SOFTWARE, DEVICE), ("host", "cuda", SOFTWARE, DEVICE), ("device", "gpu", SOFTWARE, DEVICE),
+    ("clean", "clean", SOFTWARE, DEVICE), ("clean", "device", SOFTWARE, DEVICE),
+    ("clean", "scalar", SOFTWARE, DEVICE),
+    ("host", "host", SOFTWARE, HOST), ("host", "scalar", SOFTWARE, HOST),
+    ("host", "numpy", SOFTWARE, HOST),
+    ("host", "cpu", SOFTWARE, HOST), ("host", "clean", SOFTWARE, DEVICE),
+    ("host", "device", SOFTWARE, DEVICE),
+    ("clean", "numpy", SOFTWARE, DEVICE), ("clean", "cpu", SOFTWARE, DEVICE),
+    ("host", "cupy", SOFTWARE, DEVICE),
+    ("host", "gpu", SOFTWARE, DEVICE), ("host", "cuda", SOFTWARE, DEVICE),
+    ("device", "gpu", SOFTWARE, DEVICE),
 ])  # fmt: skip
 @pytest.mark.parametrize("swap", [False, True])
-def test_software_managed(gpu: FakeDevice, first: str, second: str, cls: type, state: int, swap: bool) -> None:
+def test_software_managed(
+    gpu: FakeDevice, first: str, second: str, cls: type, state: int, swap: bool
+) -> None:
     if swap and second in ("cuda", "cupy"):
-        return  # the first of two managed classes decides; and cupy, asked first, answers with an array of its own
+        # the first of two managed classes decides; and cupy, asked first, answers with an array of
+        # its own
+        return
     a, b = MAKE[first](), MAKE[second]()
     result = np.add(b, a) if swap else np.add(a, b)
     assert type(result) is cls and result.sync_state.state == state
@@ -61,14 +72,21 @@ def test_nothing_is_copied_that_is_where_it_is_needed(gpu: FakeDevice) -> None:
 
 
 @pytest.mark.parametrize("first, second, side", [
-    ("cuda", "cuda", "gpu"), ("cuda", "cupy", "gpu"), ("cuda", "gpu", "gpu"), ("cuda", "scalar", "gpu"), ("cuda", "clean", "gpu"),
+    ("cuda", "cuda", "gpu"), ("cuda", "cupy", "gpu"), ("cuda", "gpu", "gpu"),
+    ("cuda", "scalar", "gpu"), ("cuda", "clean", "gpu"),
     ("cuda", "host", "gpu"), ("cuda", "numpy", "host"), ("cuda", "cpu", "host"),
 ])  # fmt: skip
-def test_cuda_managed(gpu: FakeDevice, monkeypatch: pytest.MonkeyPatch, first: str, second: str, side: str) -> None:
+def test_cuda_managed(
+    gpu: FakeDevice, monkeypatch: pytest.MonkeyPatch, first: str, second: str, side: str
+) -> None:
     a, b = MAKE[first](), MAKE[second]()
     on_device = []
     original = FakeArray.__array_ufunc__
-    monkeypatch.setattr(FakeArray, "__array_ufunc__", lambda *args, **kw: on_device.append(1) or original(*args, **kw))
+    monkeypatch.setattr(
+        FakeArray,
+        "__array_ufunc__",
+        lambda *args, **kw: on_device.append(1) or original(*args, **kw),
+    )
     result = np.add(a, b)
     assert type(result) is CUDA and result.to_numpy().tolist() == [2, 2, 2]
     assert bool(on_device) == (side == "gpu")
@@ -86,7 +104,10 @@ def test_gpu_only(gpu: FakeDevice) -> None:
     assert gpu.log == []
 
 
-@pytest.mark.parametrize("first, second", [("cpu", "cupy"), ("cpu", "gpu"), ("gpu", "cpu"), ("gpu", "numpy"), ("numpy", "gpu")])
+@pytest.mark.parametrize(
+    "first, second",
+    [("cpu", "cupy"), ("cpu", "gpu"), ("gpu", "cpu"), ("gpu", "numpy"), ("numpy", "gpu")],
+)
 def test_what_cannot_meet(gpu: FakeDevice, first: str, second: str) -> None:
     with pytest.raises(TypeError, match="memory"):
         np.add(MAKE[first](), MAKE[second]())
@@ -100,14 +121,25 @@ def test_zero_dimensional_arrays_are_scalars(gpu: FakeDevice) -> None:
 @pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
 def test_the_result_is_of_the_same_class(gpu: FakeDevice, managed: str | None) -> None:
     s = gs.ones((2, 3), device="gpu", managed=managed, halo=(0, 1), layout="KJI")
-    for result in (s + 1, -s, s > 0, np.add.reduce(s, axis="J"), s[0], s.domain, s.copy(), np.transpose(s)):
+    for result in (
+        s + 1,
+        -s,
+        s > 0,
+        np.add.reduce(s, axis="J"),
+        s[0],
+        s.domain,
+        s.copy(),
+        np.transpose(s),
+    ):
         assert type(result) is type(s) and result.device == 0
     assert (s + 1).layout == "KJI" and (s + 1).halo == s.halo
 
 
 @pytest.mark.parametrize("out_state", [CLEAN, HOST, DEVICE])
 @pytest.mark.parametrize("operand, state", [("clean", DEVICE), ("host", HOST)])
-def test_out_is_brought_to_the_side_and_then_dirty_there(gpu: FakeDevice, out_state: int, operand: str, state: int) -> None:
+def test_out_is_brought_to_the_side_and_then_dirty_there(
+    gpu: FakeDevice, out_state: int, operand: str, state: int
+) -> None:
     out = software(out_state)
     assert np.multiply(MAKE[operand](), 5.0, out=out) is out
     assert out.sync_state.state == state and out.to_numpy().tolist() == [5, 5, 5]
@@ -150,13 +182,19 @@ def test_by_name_on_the_device(gpu: FakeDevice) -> None:
     ij = gs.storage(np.arange(6.0).reshape(2, 3), device="gpu", managed=None)
     k = gs.storage(np.arange(4.0), axes="K", device="gpu", managed=None, alignment=4)
     found = ij + k
-    assert found.axes == "IJK" and (found._dev.hidden == np.arange(6.0).reshape(2, 3, 1) + np.arange(4.0)).all()
+    assert (
+        found.axes == "IJK"
+        and (found._dev.hidden == np.arange(6.0).reshape(2, 3, 1) + np.arange(4.0)).all()
+    )
     assert found.alignment == 4 and found.__cuda_array_interface__["data"][0] % 32 == 0
 
 
 @pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
 def test_a_storage_s_device_makes_another_there(gpu: FakeDevice, managed: str | None) -> None:
     s = gs.zeros((3,), axes="K", device="gpu", managed=managed)
-    for made in (gs.zeros((3,), axes="K", device=s.device, managed=managed), gs.storage(s, device=s.device)):
+    for made in (
+        gs.zeros((3,), axes="K", device=s.device, managed=managed),
+        gs.storage(s, device=s.device),
+    ):
         assert type(made) is type(s) and made.device == s.device == 0
     assert gs.zeros((3,), axes="K", device=gs.zeros((3,), axes="K").device).device is None

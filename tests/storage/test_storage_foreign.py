@@ -1,4 +1,6 @@
-"""Storages beside arrays of other libraries: labels, graphs and masks are not swallowed, and nothing goes by position in silence."""
+"""Storages beside arrays of other libraries: labels, graphs and masks are not swallowed, and
+nothing goes by position in silence.
+"""
 
 import fractions
 from pathlib import Path
@@ -19,11 +21,14 @@ def test_a_dataarray_of_a_storage_is_one_of_its_array(tmp_path: Path) -> None:
     a, plain = xr.DataArray(s, dims=("x", "y", "z")), xr.DataArray(VALUES, dims=("x", "y", "z"))
     assert type(a.data) is np.ndarray and np.shares_memory(a.data, s)
     for call in (
-        lambda a: a.mean(), lambda a: a.sum("y"), lambda a: a.transpose(), lambda a: a.where(a > 3), lambda a: a + 1, lambda a: a.isel(x=0),
-        lambda a: a.std("z"), lambda a: a.cumsum("x"), lambda a: a.rolling(z=2).mean(), lambda a: np.sqrt(a), lambda a: a.astype("f4"),
+        lambda a: a.mean(), lambda a: a.sum("y"), lambda a: a.transpose(), lambda a: a.where(a > 3),
+        lambda a: a + 1, lambda a: a.isel(x=0),
+        lambda a: a.std("z"), lambda a: a.cumsum("x"), lambda a: a.rolling(z=2).mean(),
+        lambda a: np.sqrt(a), lambda a: a.astype("f4"),
     ):  # fmt: skip
         xr.testing.assert_identical(call(a), call(plain))
-    square, turned = gs.storage([[0.0, 1.0], [2.0, 3.0]], axes="IJ"), gs.storage([[0.0, 10.0], [20.0, 30.0]], axes="JI")
+    square = gs.storage([[0.0, 1.0], [2.0, 3.0]], axes="IJ")
+    turned = gs.storage([[0.0, 10.0], [20.0, 30.0]], axes="JI")
     both = xr.DataArray(square, dims=("x", "y")) + xr.DataArray(turned, dims=("x", "y"))
     assert (both.data == [[0, 11], [22, 33]]).all()
     pytest.importorskip("netCDF4")
@@ -37,7 +42,9 @@ def test_beside_a_dataarray_the_axes_are_its_dims() -> None:
     xr = pytest.importorskip("xarray")
     column = gs.storage(np.arange(4.0), axes="K")
     for dims in (("I", "J", "K"), ("K", "I", "J")):
-        a = xr.DataArray(VALUES.transpose(["IJK".index(d) for d in dims]), dims=dims, coords={"K": [1, 2, 3, 4]})
+        a = xr.DataArray(
+            VALUES.transpose(["IJK".index(d) for d in dims]), dims=dims, coords={"K": [1, 2, 3, 4]}
+        )
         for found in (a * column, column * a):
             assert isinstance(found, xr.DataArray) and "K" in found.coords
             assert (found.transpose("I", "J", "K").data == VALUES * np.arange(4.0)).all()
@@ -53,10 +60,18 @@ def test_dask_and_pandas() -> None:
     da, pd = pytest.importorskip("dask.array"), pytest.importorskip("pandas")
     s = gs.ones((3,), axes="K")
     lazy = da.ones(3, chunks=1)
-    for call in (lambda: s + lazy, lambda: lazy + s, lambda: np.add(s, lazy), lambda: s == lazy, lambda: lazy != s):
+    for call in (
+        lambda: s + lazy,
+        lambda: lazy + s,
+        lambda: np.add(s, lazy),
+        lambda: s == lazy,
+        lambda: lazy != s,
+    ):
         with pytest.raises(TypeError):
             call()
-    assert list(pd.Series(s)) == [1.0, 1.0, 1.0] and pd.DataFrame(gs.ones((2, 3), axes="IJ")).shape == (2, 3)
+    assert list(pd.Series(s)) == [1.0, 1.0, 1.0] and pd.DataFrame(
+        gs.ones((2, 3), axes="IJ")
+    ).shape == (2, 3)
     assert isinstance(s + pd.Series([1.0, 2.0, 3.0], index=["a", "b", "c"]), pd.Series)
     with pytest.raises(ValueError):
         gs.ones((2, 2), axes="IJ") + pd.DataFrame(np.ones((2, 2)))
@@ -65,11 +80,16 @@ def test_dask_and_pandas() -> None:
 def test_masks_are_refused() -> None:
     masked, s = np.ma.masked_array([1.0, 2.0], [0, 1]), gs.zeros((2,))
     for call in (
-        lambda: s + masked, lambda: np.add(s, masked), lambda: s.__setitem__(..., masked), lambda: gs.storage(masked),
-        lambda: gs.as_storage(masked), lambda: np.where(s > 0, s, masked), lambda: np.concatenate((s, masked)),
-        lambda: s.__setitem__([0, 1], masked), lambda: np.copyto(s, masked), lambda: np.dot(s, masked), lambda: s.fill(masked),
-        lambda: gs.full((2,), masked), lambda: np.full_like(s, masked), lambda: s + np.ma.masked, lambda: s.__setitem__(0, np.ma.masked),
-        lambda: s[np.ma.masked_array([0, 1], [0, 1])], lambda: s.__setitem__(masked > 0, 1.0), lambda: gs.storage([1.0, np.ma.masked]),
+        lambda: s + masked, lambda: np.add(s, masked), lambda: s.__setitem__(..., masked),
+        lambda: gs.storage(masked),
+        lambda: gs.as_storage(masked), lambda: np.where(s > 0, s, masked),
+        lambda: np.concatenate((s, masked)),
+        lambda: s.__setitem__([0, 1], masked), lambda: np.copyto(s, masked),
+        lambda: np.dot(s, masked), lambda: s.fill(masked),
+        lambda: gs.full((2,), masked), lambda: np.full_like(s, masked), lambda: s + np.ma.masked,
+        lambda: s.__setitem__(0, np.ma.masked),
+        lambda: s[np.ma.masked_array([0, 1], [0, 1])], lambda: s.__setitem__(masked > 0, 1.0),
+        lambda: gs.storage([1.0, np.ma.masked]),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="mask"):
             call()
@@ -93,14 +113,22 @@ def test_others_have_their_turn() -> None:
     assert s + Duck() == "added" and np.add(s, Duck()) == "duck" and np.add(Duck(), s) == "duck"
     assert np.concatenate([s, Duck()]) == "duck" and np.where(s > 0, s, Duck()) == "duck"
     for other in (None, "a", fractions.Fraction(1, 2), object()):
-        with pytest.raises(TypeError, match="is added to numbers" if other == "a" else "unsupported operand"):
+        with pytest.raises(
+            TypeError, match="is added to numbers" if other == "a" else "unsupported operand"
+        ):
             s + other
         with pytest.raises(TypeError, match="is compared with numbers"):
             s == other  # noqa: B015
         with pytest.raises(TypeError, match="into its memory"):
             s += other
-    for equal in (lambda: s == Duck(), lambda: Duck() != s, lambda: gb.Field.ones((2,), dims="K") == Duck()):
-        with pytest.raises(TypeError, match="compared with numbers"):  # its class does not say, and identities are not meant
+    for equal in (
+        lambda: s == Duck(),
+        lambda: Duck() != s,
+        lambda: gb.Field.ones((2,), dims="K") == Duck(),
+    ):
+        with pytest.raises(
+            TypeError, match="compared with numbers"
+        ):  # its class does not say, and identities are not meant
             equal()
     pair = [1, 2]
     assert type(s + pair) is type(s + gb.Field(np.ones(2), dims="I")) is gs.CPUStorage
@@ -111,13 +139,20 @@ def test_others_have_their_turn() -> None:
 def test_halo_and_origin_survive_round_trips(axes: str) -> None:
     s = gs.storage(VALUES, axes=axes, halo=((0, 1), 1, (2, 0)))
     field = gb.Field(s)
-    assert field.halo == s.halo and field.dims == tuple(axes) and gs.as_storage(field).halo == s.halo
+    assert (
+        field.halo == s.halo and field.dims == tuple(axes) and gs.as_storage(field).halo == s.halo
+    )
     assert gb.Field(gs.ones((2,))).halo is None
     pytest.importorskip("xarray")
     gbx = pytest.importorskip("gridbuf.interop.xarray")
     array = gbx.to_dataarray(s)
     turned = array.transpose(*reversed(array.dims))
-    for back in (gs.as_storage(array), gs.storage(array), gb.Field(array), gbx.from_dataarray(array)):
+    for back in (
+        gs.as_storage(array),
+        gs.storage(array),
+        gb.Field(array),
+        gbx.from_dataarray(array),
+    ):
         assert back.halo == s.halo
     assert gs.as_storage(turned).halo == s.halo[::-1] == gb.Field(turned).halo
     assert gs.as_storage(array[1:]).halo == ((0, 0),) * 3 and gb.Field(array[1:]).halo is None
@@ -127,7 +162,8 @@ def test_lists_and_masks_as_keys_take_values_by_name() -> None:
     cube = np.arange(27.0).reshape(3, 3, 3)
     v, k = gs.storage(cube, axes="KJI"), gs.storage([1.0, 2.0, 3.0], axes="K")
     for key, expected in (
-        ([0, 1, 2], cube.T), ((slice(None), [0, 1, 2]), cube.T), ((..., [0, 1, 2]), cube.T), ([True, True, True], cube.T),
+        ([0, 1, 2], cube.T), ((slice(None), [0, 1, 2]), cube.T), ((..., [0, 1, 2]), cube.T),
+        ([True, True, True], cube.T),
         (np.array([0, 1, 2]), cube.T),
     ):  # fmt: skip
         c = gs.zeros((3, 3, 3))
@@ -151,7 +187,11 @@ def test_three_dimensions_with_ones_fit_where_their_axes_lack() -> None:
     t[...] = values
     assert (t.to_numpy() == values[:, 0].T).all()
     t += values
-    assert (t.to_numpy() == 2 * values[:, 0].T).all() and (t + values).axes == "KI" and (t + np.ones((5, 4, 6))).axes == "IJK"
+    assert (
+        (t.to_numpy() == 2 * values[:, 0].T).all()
+        and (t + values).axes == "KI"
+        and (t + np.ones((5, 4, 6))).axes == "IJK"
+    )
     assert np.positive(np.ones((5, 1, 6)), out=t) is t and np.all(t == 1)
     cube = gs.zeros((5, 6, 2))
     cube[:, :, 0] = values.reshape(5, 6, 1)

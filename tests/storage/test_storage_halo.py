@@ -23,8 +23,10 @@ def test_the_setter_takes_both_forms_and_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize("halo, error", [
-    ("111", TypeError), (1, TypeError), ((1.5, 0, 0), TypeError), ((None, 0, 0), TypeError), (((1, "2"), 0, 0), TypeError),
-    ((-1, 0, 0), ValueError), (((0, -1), 0, 0), ValueError), ((5, 0, 0), ValueError), (((4, 5), 0, 0), ValueError),
+    ("111", TypeError), (1, TypeError), ((1.5, 0, 0), TypeError), ((None, 0, 0), TypeError),
+    (((1, "2"), 0, 0), TypeError),
+    ((-1, 0, 0), ValueError), (((0, -1), 0, 0), ValueError), ((5, 0, 0), ValueError),
+    (((4, 5), 0, 0), ValueError),
     ((1, 1), ValueError), (((1, 2, 3), 0, 0), ValueError),
 ])  # fmt: skip
 def test_bad_halos(halo: object, error: type[Exception]) -> None:
@@ -45,7 +47,11 @@ def test_the_domain_is_a_view_without_halo(attribute: str) -> None:
     s = gs.storage(np.arange(8.0 * 7 * 6).reshape(8, 7, 6), halo=(1, (2, 0), 3), alignment=4)
     domain = getattr(s, attribute)
     assert domain.shape == (6, 5, 0) and domain.halo == ((0, 0),) * 3
-    assert domain.alignment == 4 and domain.aligned_index == (0, 0, 0)  # the same point: the first of the domain
+    assert domain.alignment == 4 and domain.aligned_index == (
+        0,
+        0,
+        0,
+    )  # the same point: the first of the domain
     s.halo = (1, (2, 0), 1)
     getattr(s, attribute)[0, 0, 0] = -5.0
     assert s[1, 2, 1] == -5.0
@@ -54,7 +60,8 @@ def test_the_domain_is_a_view_without_halo(attribute: str) -> None:
 
 
 @pytest.mark.parametrize("key", [
-    slice(None), slice(1, None), slice(0, 2), slice(3, 7), slice(None, -1), slice(None, None, 2), slice(1, 10, 3),
+    slice(None), slice(1, None), slice(0, 2), slice(3, 7), slice(None, -1), slice(None, None, 2),
+    slice(1, 10, 3),
     slice(None, None, -1), slice(8, 2, -1), slice(None, None, -3), slice(5, 5), slice(1, 2, -1),
 ])  # fmt: skip
 def test_a_slice_s_halo_counts_what_lay_in_the_old_one(key: slice) -> None:
@@ -69,7 +76,11 @@ def test_a_slice_s_halo_counts_what_lay_in_the_old_one(key: slice) -> None:
 
 def test_the_halo_follows_the_axes() -> None:
     s = gs.empty((6, 7, 8), axes="KIJ", halo=((1, 0), (2, 1), (0, 3)))
-    assert s[2].halo == ((2, 1), (0, 3)) and s[:, 1, :].halo == ((1, 0), (0, 3)) and s[..., 3].halo == ((1, 0), (2, 1))
+    assert (
+        s[2].halo == ((2, 1), (0, 3))
+        and s[:, 1, :].halo == ((1, 0), (0, 3))
+        and s[..., 3].halo == ((1, 0), (2, 1))
+    )
     assert np.transpose(s, "IJK").halo == ((2, 1), (0, 3), (1, 0))
     assert s.reinterpret("IJK").halo == s.halo
 

@@ -10,8 +10,10 @@ VALUES = np.arange(60.0).reshape(3, 4, 5)
 
 
 @pytest.mark.parametrize("key, axes", [
-    (1, "JK"), ((slice(None), 2), "IK"), ((..., -1), "IJ"), ((1, 2), "K"), (slice(1, 3), "IJK"), (..., "IJK"), ((), "IJK"),
-    ((slice(None, None, -2), 1, slice(1, 4)), "IK"), ((0, ...), "JK"), ((1, 2, 3, ...), ""), ((np.int32(1), slice(None)), "JK"),
+    (1, "JK"), ((slice(None), 2), "IK"), ((..., -1), "IJ"), ((1, 2), "K"), (slice(1, 3), "IJK"),
+    (..., "IJK"), ((), "IJK"),
+    ((slice(None, None, -2), 1, slice(1, 4)), "IK"), ((0, ...), "JK"), ((1, 2, 3, ...), ""),
+    ((np.int32(1), slice(None)), "JK"),
 ])  # fmt: skip
 def test_ints_drop_their_axis_and_slices_keep_it(key: object, axes: str) -> None:
     s = gs.storage(VALUES, defaults="gtmc")
@@ -42,7 +44,18 @@ def test_views_of_views_share_the_memory_of_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [5, (0, 0, 0, 0), (slice(None), 4), (..., ...), -4, 2**70, (0, -(2**70)), np.timedelta64(1), (0, np.timedelta64(1))]
+    "key",
+    [
+        5,
+        (0, 0, 0, 0),
+        (slice(None), 4),
+        (..., ...),
+        -4,
+        2**70,
+        (0, -(2**70)),
+        np.timedelta64(1),
+        (0, np.timedelta64(1)),
+    ],
 )
 def test_what_no_array_takes_as_a_key_is_an_index_error_as_of_numpy(key: object) -> None:
     for obj in (VALUES.copy(), gs.storage(VALUES)):
@@ -59,7 +72,8 @@ def test_none_would_add_an_axis_without_a_name(key: object) -> None:
 
 
 @pytest.mark.parametrize("key", [
-    [0, 2], np.array([0, 2]), (slice(None), [1, 3]), ([0, 1], [1, 2], [3, 4]), VALUES > 30, np.array([True, False, True]),
+    [0, 2], np.array([0, 2]), (slice(None), [1, 3]), ([0, 1], [1, 2], [3, 4]), VALUES > 30,
+    np.array([True, False, True]),
     ([0, 1], 2), np.array([[0, 1], [1, 2]]), True, (np.array([0, 1]), ..., np.array([1, 2])),
 ])  # fmt: skip
 def test_advanced_keys_give_a_plain_array_of_numpy_s_shape(key: object) -> None:
@@ -83,7 +97,8 @@ def test_an_integer_storage_as_key() -> None:
 
 
 @pytest.mark.parametrize("key", [
-    gs.ones((3, 4), bool, axes="IJ"), gs.ones((3, 4, 5), bool, axes="KIJ"), gs.ones((3, 4, 4), bool), gs.ones((3, 4, 5)),
+    gs.ones((3, 4), bool, axes="IJ"), gs.ones((3, 4, 5), bool, axes="KIJ"),
+    gs.ones((3, 4, 4), bool), gs.ones((3, 4, 5)),
     (gs.ones((3, 4, 5), bool), 0),
 ])  # fmt: skip
 def test_storages_that_cannot_be_keys(key: object) -> None:
@@ -96,11 +111,15 @@ def test_a_device_array_is_a_key_like_any_other(gpu: FakeDevice) -> None:
 
 
 @pytest.mark.parametrize("managed", [None, "gt4py", "cuda"])
-def test_on_the_device_views_are_views_of_every_buffer(gpu: FakeDevice, managed: str | None) -> None:
+def test_on_the_device_views_are_views_of_every_buffer(
+    gpu: FakeDevice, managed: str | None
+) -> None:
     s = gs.storage(VALUES, device="gpu", managed=managed)
     view = s[1, ::-1, 2:]
     assert type(view) is type(s) and view.axes == "JK"
-    assert (view._dev.hidden == VALUES[1, ::-1, 2:]).all() or view.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+    assert (
+        view._dev.hidden == VALUES[1, ::-1, 2:]
+    ).all() or view.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
     assert np.shares_memory(view._dev.hidden, s._dev.hidden)
     found = s[[0, 2]]
     assert type(found) is FakeArray and (found.hidden == VALUES[[0, 2]]).all()

@@ -20,9 +20,12 @@ def order(s: gs.Storage) -> str:
 @pytest.mark.parametrize(
     "axes, defaults, layout",
     [
-        ("IJK", "F", "KJI"), ("IJK", "C", "IJK"), ("IJK", "gtx86", "IJK"), ("IJK", "gtcuda", "KJI"), ("IJK", "gtmc", "JKI"),
-        ("KJI", "F", "IJK"), ("KJI", "C", "KJI"), ("KJI", "gtx86", "IJK"), ("KJI", "gtcuda", "KJI"), ("KJI", "gtmc", "JKI"),
-        ("IJK", "gt:cpu_ifirst", "KJI"), ("JIK", "gt:cpu_kfirst", "IJK"), ("IJK", "dace:cpu", "KIJ"),
+        ("IJK", "F", "KJI"), ("IJK", "C", "IJK"), ("IJK", "gtx86", "IJK"), ("IJK", "gtcuda", "KJI"),
+        ("IJK", "gtmc", "JKI"),
+        ("KJI", "F", "IJK"), ("KJI", "C", "KJI"), ("KJI", "gtx86", "IJK"), ("KJI", "gtcuda", "KJI"),
+        ("KJI", "gtmc", "JKI"),
+        ("IJK", "gt:cpu_ifirst", "KJI"), ("JIK", "gt:cpu_kfirst", "IJK"),
+        ("IJK", "dace:cpu", "KIJ"),
     ],
 )  # fmt: skip
 def test_the_table_of_default_layouts(axes: str, defaults: str, layout: str) -> None:
@@ -67,7 +70,9 @@ def test_bad_layouts(layout: object) -> None:
 
 
 def test_a_storage_without_axes_takes_what_orders_none() -> None:
-    assert gs.empty((), axes="", layout=()).layout == gs.empty((), axes="", layout=[]).layout == "IJK"
+    assert (
+        gs.empty((), axes="", layout=()).layout == gs.empty((), axes="", layout=[]).layout == "IJK"
+    )
 
 
 def test_layouts_of_the_wrong_type() -> None:
@@ -79,10 +84,14 @@ def test_layouts_of_the_wrong_type() -> None:
 
 
 @pytest.mark.parametrize("axes, shape, strides, layout", [
-    ("IJK", (3, 4, 5), (8, 24, 96), "KJI"), ("IJK", (3, 4, 5), (32, 8, 96), "KIJ"), ("KJI", (3, 4, 5), (160, 40, 8), "KJI"),
-    ("IJ", (3, 4), (8, 24), "KJI"), ("KI", (3, 4), (32, 8), "KJI"), ("KI", (3, 4), (8, 24), "IJK"), ("J", (3,), (8,), "IJK"),
+    ("IJK", (3, 4, 5), (8, 24, 96), "KJI"), ("IJK", (3, 4, 5), (32, 8, 96), "KIJ"),
+    ("KJI", (3, 4, 5), (160, 40, 8), "KJI"),
+    ("IJ", (3, 4), (8, 24), "KJI"), ("KI", (3, 4), (32, 8), "KJI"), ("KI", (3, 4), (8, 24), "IJK"),
+    ("J", (3,), (8,), "IJK"),
 ])  # fmt: skip
-def test_layout_read_from_strides(axes: str, shape: tuple[int, ...], strides: tuple[int, ...], layout: str) -> None:
+def test_layout_read_from_strides(
+    axes: str, shape: tuple[int, ...], strides: tuple[int, ...], layout: str
+) -> None:
     array = np.ndarray(shape, strides=strides, buffer=np.zeros(1000))
     assert gs.as_storage(array, axes=axes).layout == layout
 
@@ -112,7 +121,9 @@ def test_the_example_of_the_allocation_rule() -> None:
     assert s.strides == (8, 896, 128) and s.__array_interface__["data"][0] % 64 == 48
 
 
-@pytest.mark.parametrize("alignment, error", [(0, ValueError), (-8, ValueError), (1.5, TypeError), ("8", TypeError)])
+@pytest.mark.parametrize(
+    "alignment, error", [(0, ValueError), (-8, ValueError), (1.5, TypeError), ("8", TypeError)]
+)
 def test_bad_alignment(alignment: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="alignment"):
         gs.empty((4,), alignment=alignment)  # type: ignore[arg-type]
@@ -121,14 +132,21 @@ def test_bad_alignment(alignment: object, error: type[Exception]) -> None:
 @pytest.mark.parametrize("shape", [(), (7,), (12, 7), (12, 12, 7), (0, 3, 4)])
 @pytest.mark.parametrize("alignment", [1, 3, 8, 32])
 @pytest.mark.parametrize("layout", ["IJK", "KJI", "JKI"])
-def test_device_memory_follows_the_core_s_rule(shape: tuple[int, ...], alignment: int, layout: str) -> None:
+def test_device_memory_follows_the_core_s_rule(
+    shape: tuple[int, ...], alignment: int, layout: str
+) -> None:
     axes = "IJK"[: len(shape)]
     meta = meta_of(axes, layout, ((0, 0),) * len(axes), (2, 1, 1)[: len(axes)], alignment)
     host = memory.empty(shape, np.dtype("f4"), meta)
-    from gridbuf.storage import allocation  # a part of gridbuf.storage that cannot be the first to be loaded
+    from gridbuf.storage import (
+        allocation,
+    )  # a part of gridbuf.storage that cannot be the first to be loaded
 
     request = allocation._request(shape, host.dtype, meta, 0)
-    strides, offset, nbytes, boundary = request.strides, request.offset, request.nbytes, request.boundary
+    strides = request.strides
+    offset = request.offset
+    nbytes = request.nbytes
+    boundary = request.boundary
     assert strides == host.strides and boundary == alignment * 4
     if shape and math.prod(shape):
         assert offset == host.ctypes.data % boundary
@@ -136,15 +154,30 @@ def test_device_memory_follows_the_core_s_rule(shape: tuple[int, ...], alignment
 
 
 @pytest.mark.parametrize("axes", ["IJK", "KJI", "JI", "K", ""])
-@pytest.mark.parametrize("spec", [{}, {"alignment": 4}, {"defaults": "gtmc"}, {"aligned_index": (9, 1, 2)}], ids=str)
+@pytest.mark.parametrize(
+    "spec", [{}, {"alignment": 4}, {"defaults": "gtmc"}, {"aligned_index": (9, 1, 2)}], ids=str
+)
 def test_the_plan_of_a_storage_says_which_point_is_aligned(axes: str, spec: dict[str, Any]) -> None:
-    index = {"aligned_index": tuple(spec["aligned_index"]["IJK".index(name)] for name in axes)} if "aligned_index" in spec else {}
+    index = (
+        {"aligned_index": tuple(spec["aligned_index"]["IJK".index(name)] for name in axes)}
+        if "aligned_index" in spec
+        else {}
+    )
     shape = tuple({"I": 9, "J": 8, "K": 7}[name] for name in axes)
     s = gs.zeros(shape, axes=axes, halo=tuple((2, 1) for _ in axes), **{**spec, **index})
     for view in (s, s.domain, s[tuple(slice(1, None) for _ in axes)]) if axes else (s,):
         plan = gb.Plan.of(view)
-        point = view.__array_interface__["data"][0] + sum(i * n for i, n in zip(view.aligned_index, view.strides, strict=True))
-        assert plan.aligned_index == view.aligned_index and plan.shape == view.shape and plan.strides == view.strides
-        assert point % plan.byte_alignment == 0 and plan.byte_alignment >= view.alignment * view.dtype.itemsize
+        point = view.__array_interface__["data"][0] + sum(
+            i * n for i, n in zip(view.aligned_index, view.strides, strict=True)
+        )
+        assert (
+            plan.aligned_index == view.aligned_index
+            and plan.shape == view.shape
+            and plan.strides == view.strides
+        )
+        assert (
+            point % plan.byte_alignment == 0
+            and plan.byte_alignment >= view.alignment * view.dtype.itemsize
+        )
         assert view.__array_interface__["data"][0] % plan.byte_alignment == plan.offset
     assert gb.Plan.of(s.to_numpy()).aligned_index == (0,) * s.ndim  # an array says nothing of it

@@ -36,10 +36,27 @@ def test_the_values() -> None:
 
 
 def test_the_likes_take_the_data_s_dtype_and_parameters() -> None:
-    model = gs.zeros((4, 5), np.int32, axes="KI", defaults="gtmc", halo=((1, 2), 1), aligned_index=(2, 1))
-    for s in (gs.empty_like(model), gs.zeros_like(model), gs.ones_like(model), gs.full_like(model, 3)):
-        assert s.dtype == np.int32 and s.shape == (4, 5) and s.axes == "KI" and s.strides == model.strides
-        assert (s.halo, s.aligned_index, s.alignment, s.layout) == (((1, 2), (1, 1)), (2, 1), 8, "JKI")
+    model = gs.zeros(
+        (4, 5), np.int32, axes="KI", defaults="gtmc", halo=((1, 2), 1), aligned_index=(2, 1)
+    )
+    for s in (
+        gs.empty_like(model),
+        gs.zeros_like(model),
+        gs.ones_like(model),
+        gs.full_like(model, 3),
+    ):
+        assert (
+            s.dtype == np.int32
+            and s.shape == (4, 5)
+            and s.axes == "KI"
+            and s.strides == model.strides
+        )
+        assert (s.halo, s.aligned_index, s.alignment, s.layout) == (
+            ((1, 2), (1, 1)),
+            (2, 1),
+            8,
+            "JKI",
+        )
     assert (gs.full_like(model, 3).to_numpy() == 3).all()
     assert gs.zeros_like(model, np.float32).dtype == np.float32
     assert gs.zeros_like(np.zeros((2, 3), np.int8, order="F")).layout == "KJI"
@@ -80,7 +97,10 @@ def test_axes_default_to_as_many_letters_as_there_are_sizes() -> None:
     assert s.ndim == 0 and s.shape == () and s[()] == 1.0
 
 
-@pytest.mark.parametrize("axes", ["I", "J", "K", "IJ", "JI", "IK", "KI", "JK", "KJ", "IJK", "IKJ", "JIK", "JKI", "KIJ", "KJI"])
+@pytest.mark.parametrize(
+    "axes",
+    ["I", "J", "K", "IJ", "JI", "IK", "KI", "JK", "KJ", "IJK", "IKJ", "JIK", "JKI", "KIJ", "KJI"],
+)
 def test_any_permutation_of_axes(axes: str) -> None:
     assert gs.empty((5,) * len(axes), axes=axes).axes == axes
 
@@ -110,13 +130,17 @@ def test_wrong_lengths(argument: str) -> None:
         gs.empty(**spec)
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, np.float16, np.float32, np.complex128, ">f8", float])
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.int8, np.uint64, np.float16, np.float32, np.complex128, ">f8", float]
+)
 def test_dtypes(dtype: object) -> None:
     s = gs.ones((2, 2), dtype)
     assert s.dtype == np.dtype(dtype) and (s.to_numpy() == 1).all()
 
 
-@pytest.mark.parametrize("dtype", [object, "U4", "S3", "M8[s]", "m8[s]", "V8", [("a", "f8")], (np.float64, (2,))])
+@pytest.mark.parametrize(
+    "dtype", [object, "U4", "S3", "M8[s]", "m8[s]", "V8", [("a", "f8")], (np.float64, (2,))]
+)
 def test_other_dtypes(dtype: object) -> None:
     with pytest.raises(TypeError, match="dtype"):
         gs.empty((2, 2), dtype)
@@ -134,7 +158,8 @@ def test_storage_without_data_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape, error", [((2, -1), ValueError), (("2", 3), TypeError), ((2.0, 3), TypeError), ((None, 3), TypeError)]
+    "shape, error",
+    [((2, -1), ValueError), (("2", 3), TypeError), ((2.0, 3), TypeError), ((None, 3), TypeError)],
 )
 def test_bad_shapes(shape: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="shape"):
@@ -142,7 +167,10 @@ def test_bad_shapes(shape: object, error: type[Exception]) -> None:
 
 
 def test_arrays_as_parameters() -> None:
-    assert gs.empty(np.array(3)).shape == (3,) and gs.empty((5, 5), halo=np.array([1, 2])).halo == ((1, 1), (2, 2))
+    assert gs.empty(np.array(3)).shape == (3,) and gs.empty((5, 5), halo=np.array([1, 2])).halo == (
+        (1, 1),
+        (2, 2),
+    )
     for name in ("halo", "aligned_index", "layout"):
         with pytest.raises(TypeError, match=f"{name}: expected a s"):
             gs.empty((5, 5), **{name: np.array(1)})
@@ -156,7 +184,10 @@ def test_size_zero() -> None:
     assert s.shape == (0, 3, 4) and s.nbytes == 0 and np.max(s, axis="JK").shape == (0,)
 
 
-@pytest.mark.parametrize("index, error", [((-1, 0), ValueError), ("01", TypeError), (("0", 1), TypeError), (3, TypeError)])
+@pytest.mark.parametrize(
+    "index, error",
+    [((-1, 0), ValueError), ("01", TypeError), (("0", 1), TypeError), (3, TypeError)],
+)
 def test_bad_aligned_index(index: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="aligned_index"):
         gs.empty((4, 4), aligned_index=index)
@@ -194,7 +225,11 @@ def test_the_four_classes(gpu: FakeDevice) -> None:
 
 def test_priorities() -> None:
     assert gs.CPUStorage.__array_priority__ == gs.GPUStorage.__array_priority__ == 10
-    assert gs.SoftwareManagedGPUStorage.__array_priority__ == gs.CUDAManagedGPUStorage.__array_priority__ == 11
+    assert (
+        gs.SoftwareManagedGPUStorage.__array_priority__
+        == gs.CUDAManagedGPUStorage.__array_priority__
+        == 11
+    )
 
 
 def test_a_gpu_preset_asks_for_the_gpu_and_cpu_keeps_to_the_host(gpu: FakeDevice) -> None:
@@ -221,7 +256,9 @@ def test_cupy_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", types.ModuleType("cupy"))
     monkeypatch.setattr(devices, "_current", None)
     monkeypatch.setattr(gb._core, "cuda_count", count)
-    with pytest.raises(RuntimeError, match=r"device: 'gpu' needs a GPU and its driver: there is no CUDA driver"):
+    with pytest.raises(
+        RuntimeError, match=r"device: 'gpu' needs a GPU and its driver: there is no CUDA driver"
+    ):
         gs.empty((2, 2), device="gpu")
     monkeypatch.setattr(gb._core, "cuda_count", lambda: 2)
     with pytest.raises(RuntimeError, match="device: there is no GPU 5; this machine has 2"):

@@ -21,27 +21,51 @@ CLASSES = {
 
 @pytest.mark.parametrize("kind", ["cpu", "gt4py", "cuda"])  # of those on a GPU alone: tests/device
 @pytest.mark.parametrize("shape", [(8, 9, 4), (8, 9), ()])
-def test_a_storage_draws_itself_in_a_notebook(gpu: FakeDevice, kind: str, shape: tuple[int, ...]) -> None:
-    s = gs.zeros(shape, halo=((1, 2), (0, 0), (0, 0))[: len(shape)], axes="IJK"[: len(shape)], **CLASSES[kind])  # type: ignore[arg-type]
+def test_a_storage_draws_itself_in_a_notebook(
+    gpu: FakeDevice, kind: str, shape: tuple[int, ...]
+) -> None:
+    s = gs.zeros(
+        shape,
+        halo=((1, 2), (0, 0), (0, 0))[: len(shape)],
+        axes="IJK"[: len(shape)],
+        **CLASSES[kind],
+    )  # type: ignore[arg-type]
     if kind == "gt4py":
         s.set_device_modified()
         state = s.sync_state.state
     drawn = s._repr_html_()
     assert kind != "gt4py" or s.sync_state.state == state  # nothing was brought over
-    assert "<svg" in drawn and f"{type(s).__name__} {s.axes}" in drawn and ("halo" in drawn) == bool(shape)
-    assert s[2:4].halo == ((0, 0), *s.halo[1:]) and "<svg" in s[2:4]._repr_html_() if shape else True
+    assert (
+        "<svg" in drawn
+        and f"{type(s).__name__} {s.axes}" in drawn
+        and ("halo" in drawn) == bool(shape)
+    )
+    assert (
+        s[2:4].halo == ((0, 0), *s.halo[1:]) and "<svg" in s[2:4]._repr_html_() if shape else True
+    )
 
 
 @pytest.mark.parametrize(
-    "kind, host, device", [("cpu", True, False), ("gpu", False, True), ("gt4py", True, True), ("cuda", True, True)]
+    "kind, host, device",
+    [("cpu", True, False), ("gpu", False, True), ("gt4py", True, True), ("cuda", True, True)],
 )
-def test_attributes_are_there_with_their_buffer(gpu: FakeDevice, kind: str, host: bool, device: bool) -> None:
+def test_attributes_are_there_with_their_buffer(
+    gpu: FakeDevice, kind: str, host: bool, device: bool
+) -> None:
     s = gs.zeros((2, 3), **CLASSES[kind])
-    assert hasattr(s, "__array_interface__") == host and hasattr(s, "__cuda_array_interface__") == device
+    assert (
+        hasattr(s, "__array_interface__") == host
+        and hasattr(s, "__cuda_array_interface__") == device
+    )
     assert isinstance(s.data, memoryview) == host and (s.flags is not None) == host
     assert (s.device_data is not None) == device and (s.device_flags is not None) == device
     assert s.device == (0 if device else None)
-    for name in ("ndarray", "descriptor", "name", "data_ptr"):  # gt4py and DaCe take these for their own
+    for name in (
+        "ndarray",
+        "descriptor",
+        "name",
+        "data_ptr",
+    ):  # gt4py and DaCe take these for their own
         assert not hasattr(s, name)
 
 
@@ -88,7 +112,9 @@ def test_numpy_reads_it_without_a_copy() -> None:
     del s
     assert a.sum() == 15  # and keeps the memory
     s = gs.ones((2,))
-    assert s.__array__(np.int32).dtype == np.int32 and not np.shares_memory(s.__array__(copy=True), s.to_numpy())
+    assert s.__array__(np.int32).dtype == np.int32 and not np.shares_memory(
+        s.__array__(copy=True), s.to_numpy()
+    )
     with pytest.raises(ValueError, match="copy"):
         s.__array__(np.int32, copy=False)
 
@@ -134,8 +160,14 @@ def test_a_copied_slice_is_packed(make: object) -> None:
     s = gs.storage(np.arange(24.0).reshape(2, 3, 4), layout="JKI", alignment=2)
     view = s[:, 1:, ::2]
     t = make(view)
-    assert t.strides == gs.empty((2, 2, 2), layout="JKI", alignment=2).strides and t.layout == "JKI" and t.alignment == 2
-    assert (t.to_numpy() == view.to_numpy()).all() and not np.shares_memory(t.to_numpy(), s.to_numpy())
+    assert (
+        t.strides == gs.empty((2, 2, 2), layout="JKI", alignment=2).strides
+        and t.layout == "JKI"
+        and t.alignment == 2
+    )
+    assert (t.to_numpy() == view.to_numpy()).all() and not np.shares_memory(
+        t.to_numpy(), s.to_numpy()
+    )
 
 
 @pytest.mark.parametrize("state", [0, 1, 2])
@@ -150,7 +182,11 @@ def test_a_copy_has_its_own_sync_state_with_the_same_value(gpu: FakeDevice, stat
 @pytest.mark.parametrize("kind", CLASSES)
 def test_pickle(gpu: FakeDevice, kind: str) -> None:
     s = gs.storage(
-        np.arange(12.0).reshape(3, 4), axes="KI", defaults="gtmc", halo=(1, (0, 2)), **({"device": "cpu"} | CLASSES[kind])
+        np.arange(12.0).reshape(3, 4),
+        axes="KI",
+        defaults="gtmc",
+        halo=(1, (0, 2)),
+        **({"device": "cpu"} | CLASSES[kind]),
     )
     t = pickle.loads(pickle.dumps(s))
     assert type(t) is type(s) and t._meta is s._meta and t.strides == s.strides

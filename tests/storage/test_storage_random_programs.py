@@ -1,7 +1,8 @@
-"""Random programs on storages give what NumPy gives on arrays whose indices were brought into one order by hand.
+"""Random programs on storages give what NumPy gives on arrays whose indices were brought into one
+order by hand.
 
-The model of a storage is an array with the indices I, J, K, of size 1 where the storage has no such axis: then NumPy's own
-broadcasting is that of names. Every step is done on both.
+The model of a storage is an array with the indices I, J, K, of size 1 where the storage has no such
+axis: then NumPy's own broadcasting is that of names. Every step is done on both.
 """
 
 from dataclasses import dataclass
@@ -31,18 +32,32 @@ class Pair:
         inner = tuple(i for i, name in enumerate("IJK") if name not in axes)
         array = np.asarray(self.storage)
         expected = np.squeeze(self.model, inner)
-        assert array.shape == self.storage.shape and len(axes) == array.ndim == len(self.storage.halo)
+        assert array.shape == self.storage.shape and len(axes) == array.ndim == len(
+            self.storage.halo
+        )
         names = [name for name in "IJK" if name in axes]
-        assert np.allclose(array.transpose([axes.index(name) for name in names]), expected, rtol=1e-10, equal_nan=True), self
+        assert np.allclose(
+            array.transpose([axes.index(name) for name in names]),
+            expected,
+            rtol=1e-10,
+            equal_nan=True,
+        ), self
         for (low, high), size in zip(self.storage.halo, array.shape, strict=True):
             assert low >= 0 and high >= 0 and low + high <= size
 
 
 def made(rng: np.random.Generator, axes: str) -> Pair:
-    model = rng.integers(-4, 5, [SIZES[name] if name in axes else 1 for name in "IJK"]).astype(float)
+    model = rng.integers(-4, 5, [SIZES[name] if name in axes else 1 for name in "IJK"]).astype(
+        float
+    )
     halo = {name: tuple(int(n) for n in rng.integers(0, 2, 2)) for name in axes}
     defaults = str(rng.choice(["C", "F", "gtx86", "gtmc"]))
-    s = gs.empty([SIZES[name] for name in axes], axes=axes, halo=[halo[name] for name in axes], defaults=defaults)
+    s = gs.empty(
+        [SIZES[name] for name in axes],
+        axes=axes,
+        halo=[halo[name] for name in axes],
+        defaults=defaults,
+    )
     whole = np.squeeze(model, tuple(i for i, name in enumerate("IJK") if name not in axes))
     names = [name for name in "IJK" if name in axes]
     s[...] = whole.transpose([names.index(name) for name in axes])
@@ -73,7 +88,9 @@ def step(rng: np.random.Generator, known: list[Pair]) -> Pair | None:
     if kind == 3:
         function = REDUCTIONS[int(rng.integers(len(REDUCTIONS)))]
         over = over[0] if function is np.argmax else over
-        expected = function(a.model, axis=numbers(over) if len(over) > 1 else numbers(over)[0], keepdims=True)
+        expected = function(
+            a.model, axis=numbers(over) if len(over) > 1 else numbers(over)[0], keepdims=True
+        )
         return Pair(function(s, axis=over).astype(float), expected.astype(float))
     if kind == 4:
         return Pair(np.where(s > t, t, c.storage), np.where(a.model > b.model, b.model, c.model))
@@ -96,7 +113,10 @@ def step(rng: np.random.Generator, known: list[Pair]) -> Pair | None:
         np.negative(other.storage, out=other.storage)
         name = str(rng.choice(missing))
         both = np.concatenate((a.model, -a.model, a.model, -a.model), numbers(name)[0])
-        return Pair(np.stack((s, other.storage, np.transpose(s, axes[::-1]), other.storage), axis=name), both)
+        return Pair(
+            np.stack((s, other.storage, np.transpose(s, axes[::-1]), other.storage), axis=name),
+            both,
+        )
     if kind == 11 and set(t.axes) <= set(axes):
         s[...] = t
         a.model[...] = b.model
@@ -110,12 +130,15 @@ def step(rng: np.random.Generator, known: list[Pair]) -> Pair | None:
         name, picked = over[0], rng.permutation(4)
         value = t - 1.0
         s[tuple(picked.tolist() if each == name else slice(None) for each in axes)] = value
-        whole, turned = np.broadcast_to(b.model - 1.0, a.model.shape), np.moveaxis(a.model, numbers(name)[0], 0)
+        whole = np.broadcast_to(b.model - 1.0, a.model.shape)
+        turned = np.moveaxis(a.model, numbers(name)[0], 0)
         turned[picked] = np.moveaxis(whole, numbers(name)[0], 0)
         return a
     if kind == 14:
         half = np.concatenate((s[tuple(slice(2) if n == over[0] else slice(None) for n in axes)],
-                               np.transpose(s, axes[::-1])[tuple(slice(2, None) if n == over[0] else slice(None) for n in axes[::-1])]),
+                               np.transpose(s,
+                               axes[::-1])[tuple(slice(2,
+                               None) if n == over[0] else slice(None) for n in axes[::-1])]),
                               axis=over[0])  # fmt: skip
         return Pair(half, a.model.copy())
     return None

@@ -10,11 +10,16 @@ VALUES = np.random.default_rng(3).random((3, 4, 5)) + 0.1
 
 
 @pytest.mark.parametrize("axis, numbers, axes", [
-    ("K", 2, "IJ"), ("KI", (0, 2), "J"), (0, 0, "JK"), (-1, 2, "IJ"), (("I", "K"), (0, 2), "J"), (("I", 1), (0, 1), "K"),
+    ("K", 2, "IJ"), ("KI", (0, 2), "J"), (0, 0, "JK"), (-1, 2, "IJ"), (("I", "K"), (0, 2), "J"),
+    (("I", 1), (0, 1), "K"),
     ((0, 1, 2), (0, 1, 2), ""), ("IJK", None, ""), (None, None, ""), (["J"], 1, "IK"),
 ])  # fmt: skip
-@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or])
-def test_reduce_over_names_and_numbers(ufunc: np.ufunc, axis: object, numbers: object, axes: str) -> None:
+@pytest.mark.parametrize(
+    "ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or]
+)
+def test_reduce_over_names_and_numbers(
+    ufunc: np.ufunc, axis: object, numbers: object, axes: str
+) -> None:
     s = gs.storage(VALUES, defaults="gtmc")
     found, expected = ufunc.reduce(s, axis=axis), ufunc.reduce(VALUES, axis=numbers)
     assert type(found) is gs.CPUStorage and found.axes == axes and found.dtype == expected.dtype
@@ -23,7 +28,9 @@ def test_reduce_over_names_and_numbers(ufunc: np.ufunc, axis: object, numbers: o
 
 def test_ufuncs_that_reduce_one_axis_at_a_time() -> None:
     s = gs.storage(VALUES)
-    assert np.allclose(np.subtract.reduce(s, axis="J").to_numpy(), np.subtract.reduce(VALUES, axis=1))
+    assert np.allclose(
+        np.subtract.reduce(s, axis="J").to_numpy(), np.subtract.reduce(VALUES, axis=1)
+    )
     with pytest.raises(ValueError, match="reorderable"):
         np.subtract.reduce(s, axis="JK")
 
@@ -37,15 +44,27 @@ def test_keepdims_initial_where_and_dtype() -> None:
     kept = np.add.reduce(s, axis="JK", keepdims=True)
     assert kept.axes == "IJK" and kept.shape == (3, 1, 1)
     assert kept.halo == ((1, 1), (0, 0), (0, 0)) and kept.aligned_index == (1, 0, 0)
-    assert (np.add.reduce(s, axis="K", initial=100.0).to_numpy() == np.add.reduce(VALUES, axis=2, initial=100.0)).all()
+    assert (
+        np.add.reduce(s, axis="K", initial=100.0).to_numpy()
+        == np.add.reduce(VALUES, axis=2, initial=100.0)
+    ).all()
     assert np.add.reduce(s, axis="K", dtype=np.float32).dtype == np.float32
     where = gs.storage(np.array([True, False, True, True]), axes="J")
     found = np.add.reduce(s, axis="J", where=where)
-    assert (found.to_numpy() == np.add.reduce(VALUES, axis=1, where=where.to_numpy()[None, :, None])).all()
+    assert (
+        found.to_numpy() == np.add.reduce(VALUES, axis=1, where=where.to_numpy()[None, :, None])
+    ).all()
 
 
 def test_removed_axes_leave_halo_and_aligned_index() -> None:
-    s = gs.storage(VALUES, axes="KIJ", halo=((1, 0), (0, 2), (3, 1)), aligned_index=(4, 5, 6), layout="JKI", alignment=2)
+    s = gs.storage(
+        VALUES,
+        axes="KIJ",
+        halo=((1, 0), (0, 2), (3, 1)),
+        aligned_index=(4, 5, 6),
+        layout="JKI",
+        alignment=2,
+    )
     found = np.add.reduce(s, axis="I")
     assert (found.axes, found.halo, found.aligned_index) == ("KJ", ((1, 0), (3, 1)), (4, 6))
     assert found.layout == "JKI" and found.alignment == 2
@@ -53,20 +72,27 @@ def test_removed_axes_leave_halo_and_aligned_index() -> None:
 
 def test_small_integers_add_up_as_in_numpy() -> None:
     s = gs.full((300,), 1, np.int8)
-    assert np.add.reduce(s).dtype == np.add.reduce(s.to_numpy()).dtype and int(np.add.reduce(s)) == 300
+    assert (
+        np.add.reduce(s).dtype == np.add.reduce(s.to_numpy()).dtype and int(np.add.reduce(s)) == 300
+    )
 
 
 def test_out_is_matched_by_name() -> None:
     s, out, plain = gs.storage(VALUES), gs.empty((5, 3), axes="KI"), np.empty((3, 5))
-    assert np.add.reduce(s, axis="J", out=out) is out and np.add.reduce(s, axis="J", out=plain) is plain
+    assert (
+        np.add.reduce(s, axis="J", out=out) is out
+        and np.add.reduce(s, axis="J", out=plain) is plain
+    )
     assert (out.to_numpy() == VALUES.sum(axis=1).T).all() and (plain == VALUES.sum(axis=1)).all()
     for wrong in (gs.empty((3, 4), axes="IJ"), gs.empty((3, 4, 5))):
         with pytest.raises(ValueError, match="out"):
             np.add.reduce(s, axis="J", out=wrong)
 
 
-@pytest.mark.parametrize("axis, error", [("L", ValueError), ("II", ValueError), (("I", 0), ValueError), (3, ValueError),
-                                         (-4, ValueError), (1.5, TypeError), ("", ValueError)])  # fmt: skip
+@pytest.mark.parametrize("axis, error",
+[("L", ValueError), ("II", ValueError), (("I", 0), ValueError), (3, ValueError),
+                                         (-4, ValueError), (1.5, TypeError),
+                                         ("", ValueError)])  # fmt: skip
 def test_bad_axes(axis: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="axis"):
         np.add.reduce(gs.storage(VALUES), axis=axis)
@@ -82,7 +108,11 @@ def test_functions_without_axis_give_scalars(function: object, values: np.ndarra
 @pytest.mark.parametrize("function", [np.all, np.any, np.max, np.min])
 def test_functions_with_axis_reduce(function: object) -> None:
     found = function(gs.storage(VALUES > 0.5), axis="KI")
-    assert type(found) is gs.CPUStorage and found.axes == "J" and (found.to_numpy() == function(VALUES > 0.5, axis=(0, 2))).all()
+    assert (
+        type(found) is gs.CPUStorage
+        and found.axes == "J"
+        and (found.to_numpy() == function(VALUES > 0.5, axis=(0, 2))).all()
+    )
     assert function(gs.storage(VALUES), axis=1, keepdims=True).shape == (3, 1, 5)
     out = gs.empty((4,), bool, axes="J")
     assert function(gs.storage(VALUES > 0.5), axis="IK", out=out) is out
@@ -95,14 +125,24 @@ def test_functions_of_no_elements() -> None:
         np.max(s)
 
 
-@pytest.mark.parametrize("axes, order", [("KJI", (2, 1, 0)), ("KIJ", (2, 0, 1)), ((1, 2, 0), (1, 2, 0)), ((-1, 0, 1), (2, 0, 1)),
-                                         (None, (2, 1, 0)), (("J", "K", "I"), (1, 2, 0))])  # fmt: skip
+@pytest.mark.parametrize("axes, order",
+[("KJI", (2, 1, 0)), ("KIJ", (2, 0, 1)), ((1, 2, 0), (1, 2, 0)), ((-1, 0, 1), (2, 0, 1)),
+                                         (None, (2, 1, 0)),
+                                         (("J", "K", "I"), (1, 2, 0))])  # fmt: skip
 def test_transpose_is_a_view_with_everything_permuted(axes: object, order: tuple[int, ...]) -> None:
     s = gs.storage(VALUES, halo=((1, 0), (0, 1), (2, 2)), aligned_index=(1, 2, 3), defaults="gtmc")
     t = np.transpose(s, axes)
-    assert t.axes == "".join("IJK"[i] for i in order) and t.shape == tuple(s.shape[i] for i in order)
-    assert t.halo == tuple(s.halo[i] for i in order) and t.aligned_index == tuple(s.aligned_index[i] for i in order)
-    assert t.strides == tuple(s.strides[i] for i in order) and t.layout == s.layout and t.alignment == s.alignment
+    assert t.axes == "".join("IJK"[i] for i in order) and t.shape == tuple(
+        s.shape[i] for i in order
+    )
+    assert t.halo == tuple(s.halo[i] for i in order) and t.aligned_index == tuple(
+        s.aligned_index[i] for i in order
+    )
+    assert (
+        t.strides == tuple(s.strides[i] for i in order)
+        and t.layout == s.layout
+        and t.alignment == s.alignment
+    )
     t[0, 0, 0] = -1.0
     assert s[0, 0, 0] == -1.0
 
@@ -116,7 +156,12 @@ def test_bad_transpositions(axes: object) -> None:
 def test_reinterpret_calls_the_indices_otherwise() -> None:
     s = gs.storage(VALUES, halo=((1, 0), (0, 1), (2, 2)), aligned_index=(1, 2, 3), layout="JKI")
     t = s.reinterpret("KJI")
-    assert t.axes == "KJI" and t.shape == s.shape and t.strides == s.strides and np.shares_memory(t.to_numpy(), s.to_numpy())
+    assert (
+        t.axes == "KJI"
+        and t.shape == s.shape
+        and t.strides == s.strides
+        and np.shares_memory(t.to_numpy(), s.to_numpy())
+    )
     assert t.halo == s.halo and t.aligned_index == s.aligned_index
     assert t.layout == "JIK"  # I is called K now, and K is called I
     assert gs.empty((3, 4), axes="IJ", layout="KIJ").reinterpret("JK").layout == "IJK"
@@ -133,7 +178,10 @@ def test_on_the_device(gpu: FakeDevice, managed: str | None) -> None:
     if managed == "gt4py":
         assert found.sync_state.state == gs.SyncState.SYNC_DEVICE_DIRTY
         s.set_host_modified()
-        assert np.add.reduce(s, axis="J").sync_state.state == gs.SyncState.SYNC_HOST_DIRTY and gpu.log == []
+        assert (
+            np.add.reduce(s, axis="J").sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+            and gpu.log == []
+        )
     assert np.max(s) == 1.0 and found._dev.hidden.tolist() == [4, 4, 4]
     with pytest.raises(TypeError, match="out"):
         np.add.reduce(gs.ones((3, 4), device="gpu", managed=None), axis="J", out=np.empty(3))

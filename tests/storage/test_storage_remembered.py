@@ -1,4 +1,6 @@
-"""What constructors remember of requests: the same answer as before, and never for a request that only looks equal."""
+"""What constructors remember of requests: the same answer as before, and never for a request that
+only looks equal.
+"""
 
 import itertools
 from typing import Any
@@ -30,12 +32,24 @@ def seen(s: gs.Storage) -> tuple[Any, ...]:
 @pytest.mark.parametrize(("args", "spec"), REQUESTS)
 def test_again_is_the_same(args: tuple[Any, ...], spec: dict[str, Any]) -> None:
     first = gs.empty(*args, **spec)
-    made = [gs.empty(*args, **spec), gs.zeros(*args, **spec), gs.ones(*args, **spec), gs.zeros(*args, **spec)]
+    made = [
+        gs.empty(*args, **spec),
+        gs.zeros(*args, **spec),
+        gs.ones(*args, **spec),
+        gs.zeros(*args, **spec),
+    ]
     made += [gs.empty_like(first), gs.zeros_like(first), gs.zeros_like(first), gs.ones_like(first)]
     for s, value in zip(made, (None, 0, 1, 0, None, 0, 0, 1), strict=True):
         assert seen(s) == seen(first)
         assert value is None or (s.to_numpy() == value).all()
-        assert all(not np.shares_memory(s.to_numpy(), other.to_numpy()) for other in made if other is not s) or s.size == 0
+        assert (
+            all(
+                not np.shares_memory(s.to_numpy(), other.to_numpy())
+                for other in made
+                if other is not s
+            )
+            or s.size == 0
+        )
 
 
 @pytest.mark.parametrize("zeros_of", ["freed", "fresh"])
@@ -51,9 +65,14 @@ def test_zeros_are_zero_in_memory_that_was_used(zeros_of: str) -> None:
         del s
 
 
-@pytest.mark.parametrize("wrong", [{"shape": (2.0, 3)}, {"halo": (1.0, 1)}, {"alignment": 2.0}, {"aligned_index": (0.0, 0)}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"shape": (2.0, 3)}, {"halo": (1.0, 1)}, {"alignment": 2.0}, {"aligned_index": (0.0, 0)}],
+)
 @pytest.mark.parametrize("function", [gs.empty, gs.zeros, gs.ones])
-def test_what_equals_a_right_request_is_refused_all_the_same(function: Any, wrong: dict[str, Any]) -> None:
+def test_what_equals_a_right_request_is_refused_all_the_same(
+    function: Any, wrong: dict[str, Any]
+) -> None:
     right = {"shape": (2, 3), "halo": (1, 1), "alignment": 2, "aligned_index": (0, 0)}
     for _ in range(2):
         function(**right)
@@ -69,12 +88,21 @@ def test_lists_are_read_each_time() -> None:
 
 
 def test_lists_arrays_and_numpy_s_integers_are_the_same_request() -> None:
-    expected = gs.zeros((4, 5, 6), halo=((1, 0), (2, 2), (0, 0)), aligned_index=(1, 2, 0), axes="KJI")
+    expected = gs.zeros(
+        (4, 5, 6), halo=((1, 0), (2, 2), (0, 0)), aligned_index=(1, 2, 0), axes="KJI"
+    )
     for _ in range(2):
         for halo in ([[1, 0], [2, 2], [0, 0]], [(1, 0), 2, 0], np.array([[1, 0], [2, 2], [0, 0]])):
             for shape in ([4, 5, 6], (np.int64(4), np.uint8(5), 6), np.array([4, 5, 6])):
-                assert seen(gs.zeros(shape, halo=halo, aligned_index=[1, 2, 0], axes=["K", "J", "I"])) == seen(expected)
-        for wrong in ([4.0, 5, 6], (True, 5.0, 6), np.array([4.0, 5, 6]), (np.timedelta64(4, "s"), 5, 6)):
+                assert seen(
+                    gs.zeros(shape, halo=halo, aligned_index=[1, 2, 0], axes=["K", "J", "I"])
+                ) == seen(expected)
+        for wrong in (
+            [4.0, 5, 6],
+            (True, 5.0, 6),
+            np.array([4.0, 5, 6]),
+            (np.timedelta64(4, "s"), 5, 6),
+        ):
             with pytest.raises(TypeError, match="shape"):
                 gs.zeros(wrong)
         for wrong in (["f8", ()], [("a", "f8")]):
@@ -89,14 +117,25 @@ def test_like_arrays_and_fields_again(order: str) -> None:
     named = gb.Field(array, "KJI", halo=(1, 0, 0))
     for _ in range(3):
         for data, axes, halo in (
-            (array, "IJK", ((0, 0),) * 3), (named, "KJI", ((1, 1), (0, 0), (0, 0))), (gb.Field(array), "IJK", ((0, 0),) * 3),
+            (array, "IJK", ((0, 0),) * 3), (named, "KJI", ((1, 1), (0, 0), (0, 0))),
+            (gb.Field(array), "IJK", ((0, 0),) * 3),
             (array[:, ::-1], "IJK", ((0, 0),) * 3),
         ):  # fmt: skip
-            for made in (gs.zeros_like(data), gs.storage(data), gs.storage(data, dtype="f4"), gs.as_storage(data)):
+            for made in (
+                gs.zeros_like(data),
+                gs.storage(data),
+                gs.storage(data, dtype="f4"),
+                gs.as_storage(data),
+            ):
                 assert (made.axes, made.halo, made.shape) == (axes, halo, (2, 3, 4))
-            assert not gs.zeros_like(data).to_numpy().any() and gs.ones_like(data, "i4").dtype == np.int32
+            assert (
+                not gs.zeros_like(data).to_numpy().any()
+                and gs.ones_like(data, "i4").dtype == np.int32
+            )
             values = data if type(data) is np.ndarray else data.numpy()
-            assert np.array_equal(gs.storage(data), values) and np.array_equal(gs.storage(data, dtype="f4"), values)
+            assert np.array_equal(gs.storage(data), values) and np.array_equal(
+                gs.storage(data, dtype="f4"), values
+            )
             assert np.shares_memory(gs.as_storage(data).to_numpy(), array) and not np.shares_memory(
                 gs.storage(data).to_numpy(), array
             )
@@ -119,11 +158,18 @@ def test_joins_seen_before_are_about_these_storages() -> None:
                 assert np.array_equal(both.to_numpy(), np.concatenate((values, values, values), at))
             for wrong in (1.0, True, "JK", "Q", 3):
                 with pytest.raises((TypeError, ValueError), match="axis"):
-                    np.concatenate((one, turned), axis=wrong) if wrong is not True else np.stack((one[0], one[0]), axis="Q")
+                    (
+                        np.concatenate((one, turned), axis=wrong)
+                        if wrong is not True
+                        else np.stack((one[0], one[0]), axis="Q")
+                    )
             plane = one[:, :, 0]
             missing = next(name for name in "IJK" if name not in plane.axes)
             assert set(np.stack((plane, plane), axis=missing).axes) == set("IJK")
-            assert np.concatenate((one, one), axis="J", dtype="f4", casting="same_kind").dtype == np.float32
+            assert (
+                np.concatenate((one, one), axis="J", dtype="f4", casting="same_kind").dtype
+                == np.float32
+            )
             with pytest.raises(TypeError, match="cast"):
                 np.concatenate((one, one), axis="J", dtype="i4")
 
@@ -133,7 +179,9 @@ def test_wrapping_again_shares_again() -> None:
         for _ in range(3):
             a = np.zeros((4, 6, 8), order=order)[offset:]
             s = gs.as_storage(a, halo=(1, 1, 0))
-            assert np.shares_memory(s.to_numpy(), a) and s.layout == ("IJK" if order == "C" else "KJI")
+            assert np.shares_memory(s.to_numpy(), a) and s.layout == (
+                "IJK" if order == "C" else "KJI"
+            )
             assert s.halo == ((1, 1), (1, 1), (0, 0)) and s.strides == a.strides
             t = gs.as_storage(s)
             assert (
@@ -156,7 +204,11 @@ def test_views_set_to_another_halo_are_others() -> None:
     s = gs.zeros((6, 6), halo=(1, 1))
     assert gs.zeros_like(s).halo == ((1, 1), (1, 1))
     s.halo = (2, 0)
-    assert gs.zeros_like(s).halo == ((2, 2), (0, 0)) and s.domain.shape == (2, 6) and s[1:].halo == ((1, 2), (0, 0))
+    assert (
+        gs.zeros_like(s).halo == ((2, 2), (0, 0))
+        and s.domain.shape == (2, 6)
+        and s[1:].halo == ((1, 2), (0, 0))
+    )
 
 
 def test_shapes_that_can_be_read_once() -> None:
@@ -177,7 +229,10 @@ def test_copy_is_yes_or_no(copy: Any) -> None:
     assert gs.storage(np.zeros(3), axes="K", copy=np.True_).shape == (3,)
 
 
-@pytest.mark.parametrize(("device", "error"), [(-1, ValueError), (True, ValueError), (1.0, ValueError), ("gpus", ValueError)])
+@pytest.mark.parametrize(
+    ("device", "error"),
+    [(-1, ValueError), (True, ValueError), (1.0, ValueError), ("gpus", ValueError)],
+)
 def test_wrong_devices(device: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="device"):
         gs.zeros((3,), axes="K", device=device)
@@ -204,7 +259,9 @@ def test_a_backend_registered_again_is_the_new_one(door: Any) -> None:
     for layout in ("IJK", "KJI", "JIK", "KJI"):
         gb.register_backend(name, layout=layout)
         with gb.default_backend(name):
-            found.append([door(name), door(name), gs.empty((3, 4, 5)).layout, gs.empty((3, 4, 5)).layout])
+            found.append(
+                [door(name), door(name), gs.empty((3, 4, 5)).layout, gs.empty((3, 4, 5)).layout]
+            )
         gb.register_backend(f"{name}-{layout}", layout=layout)
         assert found[-1] == [door(f"{name}-{layout}")] * 2 + [layout] * 2
     assert found[1] == found[3] and found[0][0] != found[1][0] != found[2][0]
@@ -215,7 +272,10 @@ def test_alignment_and_device_of_a_backend_registered_again() -> None:
     for alignment, device in ((8, "cpu"), (1, "gpu"), (4, "cpu")):
         gb.register_backend("moved", layout="IJK", alignment=alignment, device=device)
         for _ in range(2):
-            for make in (lambda: gs.empty((3, 4, 5), backend="moved"), lambda: gs.as_storage(array, backend="moved")):
+            for make in (
+                lambda: gs.empty((3, 4, 5), backend="moved"),
+                lambda: gs.as_storage(array, backend="moved"),
+            ):
                 try:
                     made: Any = make()
                 except (ImportError, RuntimeError, TypeError, ValueError):  # without a GPU

@@ -10,7 +10,9 @@ from fake_device import FakeArray, FakeDevice
 import gridbuf as gb
 import gridbuf.storage as gs
 
-CLEAN, HOST, DEVICE = gs.SyncState.SYNC_CLEAN, gs.SyncState.SYNC_HOST_DIRTY, gs.SyncState.SYNC_DEVICE_DIRTY
+CLEAN = gs.SyncState.SYNC_CLEAN
+HOST = gs.SyncState.SYNC_HOST_DIRTY
+DEVICE = gs.SyncState.SYNC_DEVICE_DIRTY
 
 
 def test_lower_dimensional_storages_are_broadcast_by_name() -> None:
@@ -54,7 +56,9 @@ def test_arrays_without_names() -> None:
     assert (s.to_numpy() == values[:, :1, :]).all()
     s[1] = values[0]
     s[1, 2] = [1, 2, 3, 4]
-    assert (s.to_numpy()[1, 2] == [1, 2, 3, 4]).all() and (s.to_numpy()[1, :2] == values[0, :2]).all()
+    assert (s.to_numpy()[1, 2] == [1, 2, 3, 4]).all() and (
+        s.to_numpy()[1, :2] == values[0, :2]
+    ).all()
     for shape in ((4,), (3, 1), (1, 4)):
         with pytest.raises(ValueError, match="broadcast"):
             s[...] = np.zeros(shape)
@@ -146,7 +150,9 @@ DEVICE_VALUES = {
 
 @pytest.mark.parametrize("kind", HOST_VALUES)
 @pytest.mark.parametrize("state, log", [(CLEAN, []), (HOST, []), (DEVICE, ["download"])])
-def test_a_host_value_is_written_on_the_host(gpu: FakeDevice, kind: str, state: int, log: list[str]) -> None:
+def test_a_host_value_is_written_on_the_host(
+    gpu: FakeDevice, kind: str, state: int, log: list[str]
+) -> None:
     s, value = software(state), HOST_VALUES[kind]()
     s[:2] = value if kind == "scalar" else value[:2]
     assert s.sync_state.state == HOST and s._host.tolist() == [2, 2, 1] and gpu.log == log
@@ -154,18 +160,23 @@ def test_a_host_value_is_written_on_the_host(gpu: FakeDevice, kind: str, state: 
 
 @pytest.mark.parametrize("kind", DEVICE_VALUES)
 @pytest.mark.parametrize("state, log", [(CLEAN, []), (DEVICE, []), (HOST, ["upload"])])
-def test_a_device_value_is_written_on_the_device(gpu: FakeDevice, kind: str, state: int, log: list[str]) -> None:
+def test_a_device_value_is_written_on_the_device(
+    gpu: FakeDevice, kind: str, state: int, log: list[str]
+) -> None:
     s, value = software(state), DEVICE_VALUES[kind]()
     s[:2] = value[:2]
     assert s.sync_state.state == DEVICE and s._dev.hidden.tolist() == [2, 2, 1] and gpu.log == log
 
 
 @pytest.mark.parametrize("mine, theirs, result, log", [
-    (CLEAN, CLEAN, DEVICE, []), (CLEAN, DEVICE, DEVICE, []), (DEVICE, CLEAN, DEVICE, []), (DEVICE, DEVICE, DEVICE, []),
+    (CLEAN, CLEAN, DEVICE, []), (CLEAN, DEVICE, DEVICE, []), (DEVICE, CLEAN, DEVICE, []),
+    (DEVICE, DEVICE, DEVICE, []),
     (CLEAN, HOST, HOST, []), (HOST, CLEAN, HOST, []), (HOST, HOST, HOST, []),
     (HOST, DEVICE, DEVICE, ["upload"]), (DEVICE, HOST, DEVICE, ["upload"]),
 ])  # fmt: skip
-def test_a_managed_value(gpu: FakeDevice, mine: int, theirs: int, result: int, log: list[str]) -> None:
+def test_a_managed_value(
+    gpu: FakeDevice, mine: int, theirs: int, result: int, log: list[str]
+) -> None:
     s, value = software(mine), software(theirs)
     s[1:] = value[1:]
     assert s.sync_state.state == result and gpu.log == log
@@ -189,7 +200,9 @@ def test_cuda_managed_memory_is_written_from_either_side(gpu: FakeDevice) -> Non
     assert s.to_numpy().tolist() == [3, 3, 2] and set(gpu.log) == {"synchronize"}
 
 
-@pytest.mark.parametrize("key", [..., slice(0, 3), [0, 1, 2], np.array([True] * 3)], ids=["all", "slice", "list", "mask"])
+@pytest.mark.parametrize(
+    "key", [..., slice(0, 3), [0, 1, 2], np.array([True] * 3)], ids=["all", "slice", "list", "mask"]
+)
 @pytest.mark.parametrize(
     "values",
     [

@@ -33,7 +33,11 @@ def test_the_state() -> None:
 
 def test_only_software_managed_storages_have_one(gpu: FakeDevice) -> None:
     assert hasattr(gs.zeros((2,), device="gpu"), "sync_state")
-    for other in (gs.zeros((2,)), gs.zeros((2,), device="gpu", managed=None), gs.zeros((2,), device="gpu", managed="cuda")):
+    for other in (
+        gs.zeros((2,)),
+        gs.zeros((2,), device="gpu", managed=None),
+        gs.zeros((2,), device="gpu", managed="cuda"),
+    ):
         assert not hasattr(other, "sync_state")
 
 
@@ -46,9 +50,16 @@ def test_views_share_it(s: gs.SoftwareManagedGPUStorage) -> None:
 
 
 @pytest.mark.parametrize(
-    "state, host, log", [(S.SYNC_CLEAN, 1.0, []), (S.SYNC_HOST_DIRTY, 1.0, []), (S.SYNC_DEVICE_DIRTY, 2.0, ["download"])]
+    "state, host, log",
+    [
+        (S.SYNC_CLEAN, 1.0, []),
+        (S.SYNC_HOST_DIRTY, 1.0, []),
+        (S.SYNC_DEVICE_DIRTY, 2.0, ["download"]),
+    ],
 )
-def test_device_to_host(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state: int, host: float, log: list[str]) -> None:
+def test_device_to_host(
+    s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state: int, host: float, log: list[str]
+) -> None:
     s.sync_state.state = state
     s.device_to_host()
     assert (s._host == host).all() and gpu.log == log
@@ -56,9 +67,12 @@ def test_device_to_host(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state:
 
 
 @pytest.mark.parametrize(
-    "state, device, log", [(S.SYNC_CLEAN, 2.0, []), (S.SYNC_HOST_DIRTY, 1.0, ["upload"]), (S.SYNC_DEVICE_DIRTY, 2.0, [])]
+    "state, device, log",
+    [(S.SYNC_CLEAN, 2.0, []), (S.SYNC_HOST_DIRTY, 1.0, ["upload"]), (S.SYNC_DEVICE_DIRTY, 2.0, [])],
 )
-def test_host_to_device(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state: int, device: float, log: list[str]) -> None:
+def test_host_to_device(
+    s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state: int, device: float, log: list[str]
+) -> None:
     s.sync_state.state = state
     s.host_to_device()
     assert (s._dev.hidden == device).all() and gpu.log == log
@@ -69,7 +83,9 @@ def test_host_to_device(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state:
 def test_force_always_copies(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, state: int) -> None:
     s.sync_state.state = state
     s.host_to_device(force=True)
-    assert (s._dev.hidden == 1).all() and gpu.log == ["upload"] and s.sync_state.state == S.SYNC_CLEAN
+    assert (
+        (s._dev.hidden == 1).all() and gpu.log == ["upload"] and s.sync_state.state == S.SYNC_CLEAN
+    )
     s._dev[...] = 7.0
     s.sync_state.state = state
     s.device_to_host(force=True)
@@ -95,12 +111,17 @@ def test_a_synchronised_view_synchronises_the_whole(s: gs.SoftwareManagedGPUStor
 
 
 @pytest.mark.parametrize("write", [
-    lambda s: gb.copyto(s, np.full((2, 3), 9.0)), lambda s: gb.copyto(s, gb.Field.full((3, 2), 9.0, dims="JI")), lambda s: gb.copyto(s, 9.0),
-    lambda s: gb.copyto(s, gs.full((2, 3), 9.0, device="gpu")), lambda s: gb.fill(s, 9.0), lambda s: np.copyto(s, 9.0), lambda s: s.fill(9.0),
-    lambda s: from_ufunc(np.negative)(np.full((2, 3), -9.0), out=s), lambda s: np.take(np.full((2, 3), 9.0), [0, 1], axis=0, out=s),
+    lambda s: gb.copyto(s, np.full((2, 3), 9.0)),
+    lambda s: gb.copyto(s, gb.Field.full((3, 2), 9.0, dims="JI")), lambda s: gb.copyto(s, 9.0),
+    lambda s: gb.copyto(s, gs.full((2, 3), 9.0, device="gpu")), lambda s: gb.fill(s, 9.0),
+    lambda s: np.copyto(s, 9.0), lambda s: s.fill(9.0),
+    lambda s: from_ufunc(np.negative)(np.full((2, 3), -9.0), out=s),
+    lambda s: np.take(np.full((2, 3), 9.0), [0, 1], axis=0, out=s),
 ])  # fmt: skip
 @pytest.mark.parametrize("state", [S.SYNC_CLEAN, S.SYNC_HOST_DIRTY, S.SYNC_DEVICE_DIRTY])
-def test_what_writes_marks_the_side(s: gs.SoftwareManagedGPUStorage, write: Callable[[gs.Storage], object], state: int) -> None:
+def test_what_writes_marks_the_side(
+    s: gs.SoftwareManagedGPUStorage, write: Callable[[gs.Storage], object], state: int
+) -> None:
     s.sync_state.state = state
     write(s)
     assert s.sync_state.state != S.SYNC_CLEAN
@@ -139,22 +160,31 @@ DEVICE_ACCESS: dict[str, Callable[[gs.Storage], object]] = {
 
 
 @pytest.mark.parametrize("access", HOST_ACCESS)
-def test_host_access_brings_the_values_first(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, access: str) -> None:
+def test_host_access_brings_the_values_first(
+    s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, access: str
+) -> None:
     s.set_device_modified()
     HOST_ACCESS[access](s)
     assert gpu.log == ["download"] and (s._host == 2).all() and s.sync_state.state == S.SYNC_CLEAN
 
 
 @pytest.mark.parametrize("access", DEVICE_ACCESS)
-def test_device_access_brings_the_values_first(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, access: str) -> None:
+def test_device_access_brings_the_values_first(
+    s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice, access: str
+) -> None:
     s.set_host_modified()
     DEVICE_ACCESS[access](s)
-    assert gpu.log == ["upload"] and (s._dev.hidden == 1).all() and s.sync_state.state == S.SYNC_CLEAN
+    assert (
+        gpu.log == ["upload"] and (s._dev.hidden == 1).all() and s.sync_state.state == S.SYNC_CLEAN
+    )
 
 
-def test_looking_at_metadata_copies_nothing(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice) -> None:
+def test_looking_at_metadata_copies_nothing(
+    s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice
+) -> None:
     s.set_device_modified()
-    for name in ("shape", "strides", "dtype", "nbytes", "size", "axes", "halo", "flags", "device_flags", "device", "__gt_interface__",
+    for name in ("shape", "strides", "dtype", "nbytes", "size", "axes", "halo", "flags",
+    "device_flags", "device", "__gt_interface__",
                  "__gt_dims__", "__gt_origin__", "domain"):  # fmt: skip
         getattr(s, name)
     s[0], np.transpose(s), repr(s)
@@ -165,8 +195,19 @@ def test_looking_at_metadata_copies_nothing(s: gs.SoftwareManagedGPUStorage, gpu
 def test_on_other_classes_all_of_it_copies_nothing(gpu: FakeDevice, managed: str | None) -> None:
     s = gs.ones((2,)) if managed == "cpu" else gs.ones((2,), device="gpu", managed=managed)
     for _ in range(2):
-        s.device_to_host(), s.device_to_host(force=True), s.host_to_device(force=True), s.host_to_device()
-        s.set_device_modified(), s.set_host_modified(), s.set_device_modified(force=True), s.set_synchronized(), s.synchronize()
+        (
+            s.device_to_host(),
+            s.device_to_host(force=True),
+            s.host_to_device(force=True),
+            s.host_to_device(),
+        )
+        (
+            s.set_device_modified(),
+            s.set_host_modified(),
+            s.set_device_modified(force=True),
+            s.set_synchronized(),
+            s.synchronize(),
+        )
     assert (
         gpu.log == (["synchronize"] * 6 if managed == "cuda" else []) and s._array[0] is not None
     )  # that waits, and copies nothing

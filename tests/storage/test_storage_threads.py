@@ -56,7 +56,8 @@ def both(device: Meeting, read: Callable[[], Any], write: Callable[[], Any]) -> 
 
     def reader() -> None:
         read()
-        device.begun.set()  # copies are made on each side: where nothing is transferred the writer comes after
+        # copies are made on each side: where nothing is transferred the writer comes after
+        device.begun.set()
 
     def writer() -> None:
         device.begun.wait(10)
@@ -90,8 +91,12 @@ WRITES: list[Callable[[gs.Storage, Any], Any]] = [
 
 
 @pytest.mark.parametrize("write", WRITES, ids=range(len(WRITES)))
-@pytest.mark.parametrize("read", [np.asarray, lambda a: a.to_numpy(), lambda a: a.synchronize(), lambda a: a.copy()])
-def test_a_reader_of_the_host_keeps_what_is_written_meanwhile(meeting: Meeting, write: Any, read: Any) -> None:
+@pytest.mark.parametrize(
+    "read", [np.asarray, lambda a: a.to_numpy(), lambda a: a.synchronize(), lambda a: a.copy()]
+)
+def test_a_reader_of_the_host_keeps_what_is_written_meanwhile(
+    meeting: Meeting, write: Any, read: Any
+) -> None:
     a = gs.full((4, 4), 7.0, device="gpu")
     one = gs.ones((1, 4))
     a.set_device_modified()

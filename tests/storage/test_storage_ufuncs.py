@@ -15,8 +15,10 @@ def random(shape: tuple[int, ...], **spec: object) -> gs.Storage:
     return gs.storage(RNG.random(shape) + 0.5, **spec)
 
 
-@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
-                                operator.pow, operator.lt, operator.ge, operator.eq, operator.ne])  # fmt: skip
+@pytest.mark.parametrize("op",
+[operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+                                operator.pow, operator.lt, operator.ge, operator.eq,
+                                operator.ne])  # fmt: skip
 def test_operators(op: object) -> None:
     a, b = random((2, 3, 4)), random((2, 3, 4))
     x, y = a.to_numpy(), b.to_numpy()
@@ -42,13 +44,21 @@ def test_unary_operators_and_abs() -> None:
         assert (found.to_numpy() == expected).all()
 
 
-@pytest.mark.parametrize("op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow])
+@pytest.mark.parametrize(
+    "op", [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow]
+)
 def test_operators_in_place_keep_the_object_and_its_parameters(op: object) -> None:
     a = random((2, 3, 4), halo=(0, 1, 0), defaults="gtmc")
-    x, address, meta = a.to_numpy().copy(), a.__array_interface__["data"], (a.halo, a.layout, a.alignment)
+    x = a.to_numpy().copy()
+    address = a.__array_interface__["data"]
+    meta = (a.halo, a.layout, a.alignment)
     b = random((3,), axes="J", halo=((1, 1),))
     result = op(a, b)
-    assert result is a and a.__array_interface__["data"] == address and (a.halo, a.layout, a.alignment) == meta
+    assert (
+        result is a
+        and a.__array_interface__["data"] == address
+        and (a.halo, a.layout, a.alignment) == meta
+    )
     assert (a.to_numpy() == op(x, b.to_numpy()[None, :, None])).all()
 
 
@@ -61,7 +71,16 @@ def test_in_place_into_fewer_axes_or_another_dtype() -> None:
 
 
 @pytest.mark.parametrize(
-    "dtypes", [("i4", "f4"), ("u1", "i1"), ("f4", "f8"), ("?", "i2"), ("f4", "c8"), ("i8", "f4"), (">f8", "f4")]
+    "dtypes",
+    [
+        ("i4", "f4"),
+        ("u1", "i1"),
+        ("f4", "f8"),
+        ("?", "i2"),
+        ("f4", "c8"),
+        ("i8", "f4"),
+        (">f8", "f4"),
+    ],
 )
 def test_the_dtype_is_numpy_s(dtypes: tuple[str, str]) -> None:
     a, b = (gs.ones((3,), dtype) for dtype in dtypes)
@@ -134,7 +153,11 @@ def test_what_a_conversion_drops_is_warned_of_once() -> None:
         for options in ({"dtype": float}, {"signature": "dd->d"}, {"dtype": "f4", "where": True}):
             with pytest.warns(np.exceptions.ComplexWarning) as told:
                 found = np.add(obj, 1, casting="unsafe", **options)
-            assert len(told) == 1 and (np.asarray(found) == 2).all() and found.dtype == options.get("dtype", float)
+            assert (
+                len(told) == 1
+                and (np.asarray(found) == 2).all()
+                and found.dtype == options.get("dtype", float)
+            )
 
 
 def test_arrays_of_the_storage_s_shape_go_by_index() -> None:
@@ -152,7 +175,9 @@ def test_arrays_of_three_dimensions() -> None:
     assert (ji + z).axes == "IJK" and ((ji + z).to_numpy() == ji.to_numpy().T[:, :, None] + z).all()
 
 
-@pytest.mark.parametrize("shape", [(3,), (4,), (2, 1), (1, 3), (1,), (3, 2), (2, 3, 4, 1), (5, 3, 4)])
+@pytest.mark.parametrize(
+    "shape", [(3,), (4,), (2, 1), (1, 3), (1,), (3, 2), (2, 3, 4, 1), (5, 3, 4)]
+)
 def test_arrays_that_do_not_fit(shape: tuple[int, ...]) -> None:
     for operands in ((random((2, 3)), np.ones(shape)), (np.ones(shape), random((2, 3, 4)))):
         with pytest.raises(ValueError, match="broadcast"):
@@ -172,13 +197,20 @@ def test_arrays_of_out_s_shape() -> None:
 def test_lists_and_zero_dimensional_arrays() -> None:
     s = gs.storage(np.arange(3.0))
     assert np.add(s, [1, 2, 3]).to_numpy().tolist() == [1, 3, 5]
-    assert (s * np.array(2.0)).to_numpy().tolist() == (np.array(2.0) * s).to_numpy().tolist() == [0, 2, 4]
+    assert (
+        (s * np.array(2.0)).to_numpy().tolist()
+        == (np.array(2.0) * s).to_numpy().tolist()
+        == [0, 2, 4]
+    )
 
 
 def test_a_field_takes_part_by_its_names() -> None:
     ij, f = random((2, 3)), gb.Field.from_array(RNG.random((4, 2)), dims="KI")
     found = np.multiply(ij, f)
-    assert found.axes == "IJK" and (found.to_numpy() == ij.to_numpy()[:, :, None] * f.numpy().T[:, None, :]).all()
+    assert (
+        found.axes == "IJK"
+        and (found.to_numpy() == ij.to_numpy()[:, :, None] * f.numpy().T[:, None, :]).all()
+    )
 
 
 def test_the_other_methods_of_ufuncs() -> None:
@@ -186,11 +218,17 @@ def test_the_other_methods_of_ufuncs() -> None:
     values = s.to_numpy().copy()
     for axis, number in (("I", 1), ("J", 0), (-1, 1)):
         found = np.add.accumulate(s, axis=axis)
-        assert (found.axes, found.halo) == ("JI", s.halo) and (found.to_numpy() == np.add.accumulate(values, axis=number)).all()
+        assert (found.axes, found.halo) == ("JI", s.halo) and (
+            found.to_numpy() == np.add.accumulate(values, axis=number)
+        ).all()
     out = gs.empty((3, 3))
-    assert np.add.accumulate(s, axis="I", out=out) is out and (out.to_numpy() == np.add.accumulate(values, axis=1).T).all()
+    assert (
+        np.add.accumulate(s, axis="I", out=out) is out
+        and (out.to_numpy() == np.add.accumulate(values, axis=1).T).all()
+    )
     for call in (
-        lambda a: np.add.reduceat(a, [0, 1]), lambda a: np.add.outer(a, a), lambda a: np.matmul(a, a), lambda a: a @ a,
+        lambda a: np.add.reduceat(a, [0, 1]), lambda a: np.add.outer(a, a),
+        lambda a: np.matmul(a, a), lambda a: a @ a,
     ):  # fmt: skip
         assert type(call(s)) is np.ndarray and (call(s) == call(values)).all()
     np.add.at(s, [0, 0], 1.0)

@@ -1,4 +1,6 @@
-"""ufuncs that C remembers give what Python says, for storages of any axes, layouts, dtypes, for arrays and for numbers."""
+"""ufuncs that C remembers give what Python says, for storages of any axes, layouts, dtypes, for
+arrays and for numbers.
+"""
 
 import operator
 import random
@@ -13,7 +15,18 @@ import gridbuf.storage as gs
 from gridbuf.storage import ufuncs
 
 SIZES = {"I": 3, "J": 4, "K": 5}
-UFUNCS = [np.add, np.multiply, np.maximum, np.less, np.true_divide, np.arctan2, np.power, np.sqrt, np.negative, np.isfinite]
+UFUNCS = [
+    np.add,
+    np.multiply,
+    np.maximum,
+    np.less,
+    np.true_divide,
+    np.arctan2,
+    np.power,
+    np.sqrt,
+    np.negative,
+    np.isfinite,
+]
 
 
 def random_storage(rng: random.Random) -> gs.Storage:
@@ -21,19 +34,46 @@ def random_storage(rng: random.Random) -> gs.Storage:
     shape = tuple(1 if rng.random() < 0.1 else SIZES[name] for name in axes)
     dtype = rng.choice([np.float64, np.float32, np.int16, np.uint8, bool, complex, ">f8"])
     halo = tuple((rng.randint(0, 1), 0) for _ in axes)
-    s = gs.empty(shape, dtype, axes=axes, halo=halo, defaults=rng.choice(["C", "F", "gtmc", "gtx86"]))
+    s = gs.empty(
+        shape, dtype, axes=axes, halo=halo, defaults=rng.choice(["C", "F", "gtmc", "gtx86"])
+    )
     s.to_numpy()[...] = np.arange(1, s.size + 1).reshape(shape)
-    return s[rng.choice([slice(None), slice(None, None, -1), slice(0, None, 2)])] if axes and rng.random() < 0.3 else s
+    return (
+        s[rng.choice([slice(None), slice(None, None, -1), slice(0, None, 2)])]
+        if axes and rng.random() < 0.3
+        else s
+    )
 
 
 def random_operand(rng: random.Random) -> Any:
-    """A storage, a number of Python or of NumPy, a Field, or an array without names, of a storage's shape or with indices of size 1."""
+    """A storage, a number of Python or of NumPy, a Field, or an array without names, of a storage's
+    shape or with indices of size 1.
+    """
     s = random_storage(rng)
-    field = gb.Field(s.to_numpy(), dims=rng.choice([s.axes, s.axes[::-1], None, "01"[: s.ndim]]) if s.ndim < 3 else s.axes)
+    field = gb.Field(
+        s.to_numpy(),
+        dims=rng.choice([s.axes, s.axes[::-1], None, "01"[: s.ndim]]) if s.ndim < 3 else s.axes,
+    )
     array = np.arange(1.0, 61.0).astype(rng.choice([np.float64, np.int32, ">f8"])).reshape(3, 4, 5)
     ones = array[tuple(rng.choice([slice(None), slice(0, 1)]) for _ in range(3))]
     unnamed = rng.choice([array, ones, ones[0], s.to_numpy(), np.array(3.0), array[None]])
-    return rng.choice([s, s, s, field, 2.5, 3, True, 1j, np.float32(1.5), np.int64(2), np.bool_(True), unnamed, unnamed.view()])
+    return rng.choice(
+        [
+            s,
+            s,
+            s,
+            field,
+            2.5,
+            3,
+            True,
+            1j,
+            np.float32(1.5),
+            np.int64(2),
+            np.bool_(True),
+            unnamed,
+            unnamed.view(),
+        ]
+    )
 
 
 def outcome(call: Any) -> Any:
@@ -49,7 +89,11 @@ def same(found: Any, expected: Any) -> None:
     if isinstance(expected, tuple):
         assert found == expected
         return
-    assert found._meta is expected._meta and found.dtype == expected.dtype and found.strides == expected.strides
+    assert (
+        found._meta is expected._meta
+        and found.dtype == expected.dtype
+        and found.strides == expected.strides
+    )
     np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
 
 
@@ -61,7 +105,10 @@ def test_calls_are_what_python_says() -> None:
         if not any(isinstance(obj, gs.Storage) for obj in inputs):
             continue
         for _ in range(2):
-            same(outcome(lambda: ufunc(*inputs)), outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})))  # noqa: B023
+            same(
+                outcome(lambda: ufunc(*inputs)),  # noqa: B023
+                outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})),  # noqa: B023
+            )
 
 
 def test_outputs_are_what_python_says() -> None:
@@ -81,7 +128,8 @@ def test_outputs_are_what_python_says() -> None:
 
 
 OPERATORS = {
-    np.add: operator.add, np.multiply: operator.mul, np.less: operator.lt, np.true_divide: operator.truediv, np.equal: operator.eq,
+    np.add: operator.add, np.multiply: operator.mul, np.less: operator.lt,
+    np.true_divide: operator.truediv, np.equal: operator.eq,
     np.negative: operator.neg, np.absolute: abs, np.floor_divide: operator.floordiv,
 }  # fmt: skip
 
@@ -93,7 +141,10 @@ def test_operators_are_what_python_says() -> None:
         inputs = [random_operand(rng) for _ in range(ufunc.nin)]
         if any(isinstance(obj, gs.Storage) for obj in inputs):
             for _ in range(2):
-                same(outcome(lambda: operation(*inputs)), outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})))  # noqa: B023
+                same(
+                    outcome(lambda: operation(*inputs)),  # noqa: B023
+                    outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})),  # noqa: B023
+                )
 
 
 def by_index(s: gs.Storage, axes: str) -> np.ndarray:
@@ -107,11 +158,25 @@ def by_index(s: gs.Storage, axes: str) -> np.ndarray:
 @pytest.mark.parametrize("axes", ["IJK", "KJI", "JIK"])
 def test_inputs_that_are_repeated(defaults: str, axes: str, dtype: str) -> None:
     rng = np.random.default_rng(1)
-    for shape in ((9, 8, 3), (3, 9, 8), (8, 3, 9), (30, 9, 8), (9, 1, 3), (40, 30, 6), (6, 40, 30), (40, 40, 1), (0, 4, 3)):
+    for shape in (
+        (9, 8, 3),
+        (3, 9, 8),
+        (8, 3, 9),
+        (30, 9, 8),
+        (9, 1, 3),
+        (40, 30, 6),
+        (6, 40, 30),
+        (40, 40, 1),
+        (0, 4, 3),
+    ):
         a = gs.storage((rng.random(shape) * 50).astype(dtype), axes=axes, defaults=defaults)
         for names in ("I", "J", "K", axes[:2], axes[1:], axes[::-2]):
             sizes = tuple(a.shape[axes.index(name)] for name in names)
-            part = gs.storage((rng.random(sizes) * 50).astype(rng.choice([dtype, "f8"])), axes=names, defaults=defaults)
+            part = gs.storage(
+                (rng.random(sizes) * 50).astype(rng.choice([dtype, "f8"])),
+                axes=names,
+                defaults=defaults,
+            )
             for rest in (a, gs.storage(rng.random(a.shape[axes.index("K")]), axes="K"), part):
                 both = rest + part
                 expected = by_index(rest, both.axes) + by_index(part, both.axes)
@@ -122,7 +187,10 @@ def test_inputs_that_are_repeated(defaults: str, axes: str, dtype: str) -> None:
             if part.dtype == b.dtype:
                 for operand, view in (
                     (part, b),
-                    (part[::-1], b[tuple(slice(None, None, -1 if n == names[0] else 1) for n in axes)]),
+                    (
+                        part[::-1],
+                        b[tuple(slice(None, None, -1 if n == names[0] else 1) for n in axes)],
+                    ),
                 ):
                     expected = view.to_numpy() - by_index(operand, axes)
                     view -= operand
@@ -145,7 +213,9 @@ def test_a_field_is_asked_of_python_once(monkeypatch: pytest.MonkeyPatch) -> Non
     s, field = gs.ones((3, 4, 5)), gb.Field(np.full((5, 3), 2.0), dims="KI")
     for _ in range(2):
         found = [s + field, field + s, np.multiply(field, s)]
-        assert [type(one) for one in found] == [gs.CPUStorage] * 3 and [float(one[0, 0, 0]) for one in found] == [3.0, 3.0, 2.0]
+        assert [type(one) for one in found] == [gs.CPUStorage] * 3 and [
+            float(one[0, 0, 0]) for one in found
+        ] == [3.0, 3.0, 2.0]
         monkeypatch.setattr(ufuncs, "call", None)
     found[0] -= field
     assert float(found[0].to_numpy().max()) == 1.0
@@ -164,7 +234,11 @@ def test_in_place_keeps_the_storage() -> None:
 def test_numbers_keep_the_dtype() -> None:
     s = gs.ones((3,), np.float32, axes="K")
     for _ in range(2):
-        assert (s * 2.5).dtype == np.float32 and (s * 2).dtype == np.float32 and (s * 1j).dtype == np.complex64
+        assert (
+            (s * 2.5).dtype == np.float32
+            and (s * 2).dtype == np.float32
+            and (s * 1j).dtype == np.complex64
+        )
         assert (gs.ones((3,), np.int8, axes="K") + 1).dtype == np.int8
         assert (gs.ones((3,), np.int8, axes="K") + True).dtype == np.int8
         assert (s + np.float64(1.0)).dtype == np.float64
@@ -195,7 +269,9 @@ def test_results_of_a_halo_set_later_have_it() -> None:
     assert (a + a).halo == ((0, 0), (2, 2))
 
 
-@pytest.mark.parametrize(("size", "shape"), [(5, (3, 8)), (2, (3, 8)), (5, (1, 4)), (2, (200, 4)), (900, (3, 4))])
+@pytest.mark.parametrize(
+    ("size", "shape"), [(5, (3, 8)), (2, (3, 8)), (5, (1, 4)), (2, (200, 4)), (900, (3, 4))]
+)
 def test_an_input_of_another_size_than_out_is_refused(size: int, shape: tuple[int, int]) -> None:
     s, out = gs.ones((size,), axes="I"), gs.zeros(shape, axes="IJ")
     for _ in range(3):

@@ -1,4 +1,6 @@
-"""What C does quickly is what Python says: views, elements and assignments; and what is aligned in a view."""
+"""What C does quickly is what Python says: views, elements and assignments; and what is aligned in
+a view.
+"""
 
 import gc
 import random
@@ -34,7 +36,13 @@ def random_storage(rng: random.Random) -> gs.Storage:
     axes = rng.choice(["IJK", "KJI", "JIK", "IJ", "KI", "K", ""])
     shape = SHAPE[: len(axes)]
     halo = [(rng.randint(0, 3), rng.randint(0, 3)) for _ in shape]
-    s = gs.empty(shape, axes=axes, halo=halo, defaults=rng.choice(["C", "F", "gtmc", "gtx86"]), alignment=rng.choice([1, 4, 8]))
+    s = gs.empty(
+        shape,
+        axes=axes,
+        halo=halo,
+        defaults=rng.choice(["C", "F", "gtmc", "gtx86"]),
+        alignment=rng.choice([1, 4, 8]),
+    )
     s.to_numpy()[...] = np.arange(float(s.size)).reshape(shape)
     return s
 
@@ -42,8 +50,15 @@ def random_storage(rng: random.Random) -> gs.Storage:
 def same(found: Any, expected: Any) -> None:
     assert type(found) is type(expected)
     if isinstance(found, gs.Storage):
-        assert found._meta is expected._meta and found.strides == expected.strides and found.shape == expected.shape
-        assert found.size == 0 or found.__array_interface__["data"] == expected.__array_interface__["data"]
+        assert (
+            found._meta is expected._meta
+            and found.strides == expected.strides
+            and found.shape == expected.shape
+        )
+        assert (
+            found.size == 0
+            or found.__array_interface__["data"] == expected.__array_interface__["data"]
+        )
     np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
@@ -64,12 +79,25 @@ def test_assignments_are_what_python_says() -> None:
         part = s[key]
         whole = random_storage(rng)
         value = rng.choice(
-            [2.5, 3, True, 1j.real, np.float32(1.5), np.array(4.0), whole, whole[random_key(rng, whole.shape)], part]
+            [
+                2.5,
+                3,
+                True,
+                1j.real,
+                np.float32(1.5),
+                np.array(4.0),
+                whole,
+                whole[random_key(rng, whole.shape)],
+                part,
+            ]
         )
         if isinstance(part, gs.Storage) and rng.random() < 0.3:
             value = rng.choice([np.asarray(part) * 2, (part * 2).copy()])
         errors = []
-        for call in (lambda: s.__setitem__(key, value), lambda: indexing.setitem(t, key, value)):  # noqa: B023
+        for call in (
+            lambda: s.__setitem__(key, value),  # noqa: B023
+            lambda: indexing.setitem(t, key, value),  # noqa: B023
+        ):
             try:
                 call()
             except (ValueError, TypeError) as error:
@@ -94,7 +122,9 @@ def test_the_aligned_index_of_a_view_is_aligned() -> None:
     for _ in range(2000):
         s = random_storage(rng)
         view = s[random_key(rng, s.shape)]
-        if not isinstance(view, gs.Storage) or any(i >= n for i, n in zip(view.aligned_index, view.shape, strict=True)):
+        if not isinstance(view, gs.Storage) or any(
+            i >= n for i, n in zip(view.aligned_index, view.shape, strict=True)
+        ):
             continue
         boundary = s.alignment * s.dtype.itemsize
 
@@ -112,13 +142,20 @@ def test_the_aligned_index_of_a_view_is_aligned() -> None:
 @pytest.mark.parametrize("preset", ["gtmc", "gtx86", "F"])
 def test_what_is_computed_from_a_domain_begins_aligned(preset: str) -> None:
     s = gs.zeros((12, 12, 7), defaults=preset, halo=(2, 2, 0))
-    for made in (s.domain + s.domain, gs.zeros_like(s.domain), s.domain.copy(), s[2:-2, 2:-2] * 2.0):
+    for made in (
+        s.domain + s.domain,
+        gs.zeros_like(s.domain),
+        s.domain.copy(),
+        s[2:-2, 2:-2] * 2.0,
+    ):
         assert made.aligned_index == (0, 0, 0) and made.__array_interface__["data"][0] % 64 == 0
     assert (s + s).__array_interface__["data"][0] % 64 == s.__array_interface__["data"][0] % 64
     assert s[1:].aligned_index == (1, 2, 0)  # still the first point of the domain
 
 
-@pytest.mark.parametrize("key", [7, -8, (0, 0, 0, 0), (..., ...), None, (0, None), "K", 1.5, slice(None, "a")])
+@pytest.mark.parametrize(
+    "key", [7, -8, (0, 0, 0, 0), (..., ...), None, (0, None), "K", 1.5, slice(None, "a")]
+)
 def test_wrong_keys(key: Any) -> None:
     s = gs.zeros(SHAPE)
     with pytest.raises((IndexError, TypeError)) as read:
@@ -172,4 +209,8 @@ def test_storages_are_not_made_by_calling(cls: Any) -> None:
 
 def test_iteration_goes_along_the_first_index() -> None:
     s = gs.storage(np.arange(6.0).reshape(3, 2), axes="KI")
-    assert [row.axes for row in s] == ["I"] * 3 and [row.to_numpy().tolist() for row in s] == [[0, 1], [2, 3], [4, 5]]
+    assert [row.axes for row in s] == ["I"] * 3 and [row.to_numpy().tolist() for row in s] == [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+    ]

@@ -32,8 +32,17 @@ def test_as_storage_takes_memory_only() -> None:
 def test_as_storage_of_a_storage_shares_everything() -> None:
     s = gs.zeros((4, 5), axes="JI", halo=(1, 1), defaults="gtmc")
     again = gs.as_storage(s)
-    assert type(again) is type(s) and again is not s and np.shares_memory(again.to_numpy(), s.to_numpy())
-    assert (again.axes, again.halo, again.layout, again.alignment) == (s.axes, s.halo, s.layout, s.alignment)
+    assert (
+        type(again) is type(s)
+        and again is not s
+        and np.shares_memory(again.to_numpy(), s.to_numpy())
+    )
+    assert (again.axes, again.halo, again.layout, again.alignment) == (
+        s.axes,
+        s.halo,
+        s.layout,
+        s.alignment,
+    )
     view = s[1:, 1:]
     assert gs.as_storage(view).alignment == 8
     assert gs.as_storage(s, halo=(0, 0)).halo == ((0, 0), (0, 0)) and s.halo == ((1, 1), (1, 1))
@@ -48,7 +57,8 @@ def test_as_storage_of_a_software_managed_storage_shares_the_state(gpu: FakeDevi
 
 
 @pytest.mark.parametrize("parameter, value", [
-    ("shape", (3, 2)), ("dtype", np.float32), ("layout", "KJI"), ("layout", (1, 0)), ("alignment", 5), ("axes", "IJK"),
+    ("shape", (3, 2)), ("dtype", np.float32), ("layout", "KJI"), ("layout", (1, 0)),
+    ("alignment", 5), ("axes", "IJK"),
     ("device", "gpu"), ("axes", "I"),
 ])  # fmt: skip
 def test_explicit_parameters_that_contradict_the_buffer(parameter: str, value: object) -> None:
@@ -60,7 +70,9 @@ def test_explicit_parameters_that_contradict_the_buffer(parameter: str, value: o
 
 def test_explicit_parameters_that_fit() -> None:
     a = gb.empty((4, 8), np.float64, byte_alignment=64, padding=8)
-    s = gs.as_storage(a, shape=(4, 8), dtype=float, layout="IJK", alignment=8, axes="JK", device="cpu")
+    s = gs.as_storage(
+        a, shape=(4, 8), dtype=float, layout="IJK", alignment=8, axes="JK", device="cpu"
+    )
     assert s.alignment == 8 and s.axes == "JK"
 
 
@@ -128,7 +140,10 @@ def test_read_only_memory_stays_read_only() -> None:
 def test_one_side_given_to_a_software_managed_storage(gpu: FakeDevice) -> None:
     a = np.arange(4.0)
     s = gs.as_storage(a, device="gpu")
-    assert type(s) is gs.SoftwareManagedGPUStorage and s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+    assert (
+        type(s) is gs.SoftwareManagedGPUStorage
+        and s.sync_state.state == gs.SyncState.SYNC_HOST_DIRTY
+    )
     assert np.shares_memory(s._host, a) and not gpu.log
     assert (s.to_cupy().hidden == a).all() and s.sync_state.state == gs.SyncState.SYNC_CLEAN
     d = device_array([1.0, 2.0])
@@ -191,20 +206,34 @@ def test_managed_memory_is_shared_only_where_it_is_managed(gpu: FakeDevice) -> N
 
 
 def test_empty_zeros_ones_full_are_clean_on_both_sides(gpu: FakeDevice) -> None:
-    for s in (gs.empty((2,), device="gpu"), gs.zeros((2,), device="gpu"), gs.full((2,), 3, device="gpu")):
+    for s in (
+        gs.empty((2,), device="gpu"),
+        gs.zeros((2,), device="gpu"),
+        gs.full((2,), 3, device="gpu"),
+    ):
         assert s.sync_state.state == gs.SyncState.SYNC_CLEAN
     assert (s._host == 3).all() and (s._dev.hidden == 3).all() and not gpu.log
 
 
 @pytest.mark.parametrize(
-    "wrap", [gs.as_storage, gs.as_storage, lambda a: gs.storage(a, copy=False), lambda a: gs.as_storage(a, halo=(1, 1, 0))]
+    "wrap",
+    [
+        gs.as_storage,
+        gs.as_storage,
+        lambda a: gs.storage(a, copy=False),
+        lambda a: gs.as_storage(a, halo=(1, 1, 0)),
+    ],
 )
 def test_an_array_that_is_reshaped_or_retyped_in_place_is_another_view(wrap) -> None:  # type: ignore[no-untyped-def]
     array = np.zeros((4, 5, 6))
     storage = wrap(array)
     array.shape = (120,)
     array.dtype = np.dtype("i8")
-    assert storage.shape == (4, 5, 6) and storage.dtype == "f8" and (storage + 1).domain.to_numpy().min() == 1
+    assert (
+        storage.shape == (4, 5, 6)
+        and storage.dtype == "f8"
+        and (storage + 1).domain.to_numpy().min() == 1
+    )
     assert np.shares_memory(storage.to_numpy(), array)
 
 
@@ -214,6 +243,8 @@ class Own(gs.CPUStorage):
 
 def test_what_is_computed_from_a_class_of_ones_own_is_of_that_class() -> None:
     own = Own._of(np.ones((2, 3, 4)), None, gs.zeros((2, 3, 4))._meta)
-    for made in (own.copy(), copy.deepcopy(own), own + 1, np.add(own, 1, dtype="f4"), np.sum(own, axis="K"), np.where(own > 0, own, 0),
-                 np.concatenate((own, own), axis="K"), own + gs.zeros((2, 3, 4)), own[1:], own.domain):  # fmt: skip
+    for made in (own.copy(), copy.deepcopy(own), own + 1, np.add(own, 1, dtype="f4"),
+    np.sum(own, axis="K"), np.where(own > 0, own, 0),
+                 np.concatenate((own, own), axis="K"), own + gs.zeros((2, 3, 4)), own[1:],
+                 own.domain):  # fmt: skip
         assert type(made) is Own

@@ -49,7 +49,9 @@ def test_a_program_s_allocations(tmp_path: Path) -> None:
         assert (row["count"], row["bytes"], row["own"]) == (count, nbytes, False), part
         assert row["line"]["source"].startswith(part)
         if part == "c = a + b":
-            assert row["sizes"] == [{"bytes": 80_000, "count": 10, "most_at_once": 2, "zeros": False}]
+            assert row["sizes"] == [
+                {"bytes": 80_000, "count": 10, "most_at_once": 2, "zeros": False}
+            ]
             assert row["pool"]["reused"] == 8
     row = rows.pop(number(source, "gb.zeros"))
     assert row["own"] and row["count"] == 1 and row["bytes"] >= 64 * 64 * 8
@@ -59,7 +61,10 @@ def test_a_program_s_allocations(tmp_path: Path) -> None:
 
 @allocations_are_seen
 def test_page_faults_belong_to_the_line_whose_memory_was_touched(tmp_path: Path) -> None:
-    source = "import numpy as np\na = np.empty(50_000_000, 'u1')\na[:] = 1\nb = np.empty(50_000_000, 'u1')\nc = np.empty(10_000_000, 'u1')\nc[:] = 1\n"
+    source = (
+        "import numpy as np\na = np.empty(50_000_000, 'u1')\na[:] = 1\nb = np.empty(50_000_000,"
+        " 'u1')\nc = np.empty(10_000_000, 'u1')\nc[:] = 1\n"
+    )
     found = watch(source, cwd=tmp_path)
     faults = {row["line"]["line"]: row["page_faults"] for row in found["allocations"]}
     most = 50_000_000 // 4096 + 2
@@ -68,7 +73,10 @@ def test_page_faults_belong_to_the_line_whose_memory_was_touched(tmp_path: Path)
 
 @allocations_are_seen
 def test_a_line_of_a_library_is_the_program_s_that_called_it(tmp_path: Path) -> None:
-    source = "import numpy as np\nx = np.linspace(0, 1, 5000)\ny = np.roll(x, 3)\nz = np.full((30, 30), 2.0)\n"
+    source = (
+        "import numpy as np\nx = np.linspace(0, 1, 5000)\ny = np.roll(x, 3)\nz = np.full((30, 30),"
+        " 2.0)\n"
+    )
     found = watch(source, cwd=tmp_path)
     assert {row["line"]["line"] for row in found["allocations"]} == {2, 3, 4}
 
@@ -83,9 +91,11 @@ def test_threads_that_are_started_later() -> None:
         thread.start()
         thread.join()
         found = told(book)
-    assert [(row["count"], row["line"]["line"]) for row in found["allocations"] if row["line"]["file"] == __file__][-1:] == [
-        (1, work.__code__.co_firstlineno + 1)
-    ]
+    assert [
+        (row["count"], row["line"]["line"])
+        for row in found["allocations"]
+        if row["line"]["file"] == __file__
+    ][-1:] == [(1, work.__code__.co_firstlineno + 1)]
 
 
 @allocations_are_seen
@@ -110,8 +120,12 @@ def test_blocks_of_many_sizes_are_told_apart_and_forgotten() -> None:
         kept = [np.empty(n, "u1") for n in sizes]
         del kept[::2]
         kept += [np.empty(n, "u1") for n in sizes]
-        rows = [row for row in _lines() if tuple(row[:4]) not in before or before[tuple(row[:4])] != row]
-        assert sum(row[4] for row in rows) == 2 * len(sizes) and sum(row[7] for row in rows) == len(kept)
+        rows = [
+            row for row in _lines() if tuple(row[:4]) not in before or before[tuple(row[:4])] != row
+        ]
+        assert sum(row[4] for row in rows) == 2 * len(sizes) and sum(row[7] for row in rows) == len(
+            kept
+        )
         assert {row[2] for row in rows} == set(sizes)
         for array in kept:
             assert _block(array)[2] == array.nbytes
@@ -133,12 +147,17 @@ def _block(array: Any) -> Any:
 
 
 def test_what_a_pool_gives_out_again() -> None:
-    sizes = [{"bytes": 8, "count": 10, "most_at_once": 2}, {"bytes": 16, "count": 3, "most_at_once": 3}]
+    sizes = [
+        {"bytes": 8, "count": 10, "most_at_once": 2},
+        {"bytes": 16, "count": 3, "most_at_once": 3},
+    ]
     assert pool.reused(sizes) == [(sizes[0], 8)]
 
 
 @pytest.mark.slow
-def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gridbuf import _core
 
     monkeypatch.setattr(
@@ -148,7 +167,12 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(monkeypatch: pyt
     size = {"bytes": 33 << 20, "count": 10, "most_at_once": 2}  # more than malloc keeps
     faults = {"touched": 330 << 8, "half": 165 << 8, "untouched": 10}
     rows: dict[Any, Any] = {
-        (kind, zeros): {"own": False, "bytes": 330 << 20, "page_faults": n, "sizes": [{**size, "zeros": zeros}]}
+        (kind, zeros): {
+            "own": False,
+            "bytes": 330 << 20,
+            "page_faults": n,
+            "sizes": [{**size, "zeros": zeros}],
+        }
         for kind, n in faults.items()
         for zeros in (True, False)
     }
@@ -162,15 +186,24 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(monkeypatch: pyt
         for row in rows.values()
         if row["pool"]["saved"]
     )
-    assert saved["untouched", True] == saved["untouched", False] == 0  # a pool makes no pages that nobody makes
-    assert saved["touched", False] > saved["touched", True]  # it has to clear what it gives out as zeros
+    assert (
+        saved["untouched", True] == saved["untouched", False] == 0
+    )  # a pool makes no pages that nobody makes
+    assert (
+        saved["touched", False] > saved["touched", True]
+    )  # it has to clear what it gives out as zeros
 
 
-def test_pages_that_the_heap_keeps_by_now_were_made_by_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_that_the_heap_keeps_by_now_were_made_by_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from gridbuf import _core
 
     with small_pages():
-        blocks = {fresh: pool.seconds_of(1_000_000, 4, False, _core.numpy_handler()[0], fresh) for fresh in (False, True)}
+        blocks = {
+            fresh: pool.seconds_of(1_000_000, 4, False, _core.numpy_handler()[0], fresh)
+            for fresh in (False, True)
+        }
         before = pool._faults()
         with mmap.mmap(-1, 1_000_000) as fresh:
             np.frombuffer(fresh, np.uint8)[:: pool.PAGE] = 1
@@ -180,7 +213,12 @@ def test_pages_that_the_heap_keeps_by_now_were_made_by_the_program(monkeypatch: 
     monkeypatch.setattr(pool, "seconds_of", lambda *what: given_back if what[-1] else kept)
     sizes = [{"bytes": 1_000_000, "count": 14, "most_at_once": 4, "zeros": False}]
     for faults, saved in ((7, 10.0), (14 * 200, 40.0), (14 * 50, 10.0)):
-        row: dict[str, Any] = {"own": False, "bytes": 14_000_000, "page_faults": faults, "sizes": sizes}
+        row: dict[str, Any] = {
+            "own": False,
+            "bytes": 14_000_000,
+            "page_faults": faults,
+            "sizes": sizes,
+        }
         pool.add_savings([row], None)
         assert row["pool"]["saved"] == saved
 
@@ -196,8 +234,15 @@ def test_the_part_that_was_touched(faults: int, part: float) -> None:
 def test_zeros_are_told_apart() -> None:
     with watching() as book:
         _ = np.zeros(9001), np.empty(9001), np.zeros(9001)
-        (row,) = [row for row in told(book)["allocations"] if row["line"]["source"].startswith("_ = np.zeros(9001)")]
-    assert {(size["count"], size["zeros"]) for size in row["sizes"]} == {(2, True), (1, False)} and row["count"] == 3
+        (row,) = [
+            row
+            for row in told(book)["allocations"]
+            if row["line"]["source"].startswith("_ = np.zeros(9001)")
+        ]
+    assert {(size["count"], size["zeros"]) for size in row["sizes"]} == {
+        (2, True),
+        (1, False),
+    } and row["count"] == 3
 
 
 @allocations_are_seen
@@ -216,7 +261,9 @@ def test_numpy_s_handler_is_put_back() -> None:
 @allocations_are_seen
 def test_lines_of_a_large_function(tmp_path: Path) -> None:
     """Whose table of lines is not read each time."""
-    source = "import numpy as np\ndef large():\n" + "".join(f"    x = np.empty({5000 + i}, 'u1')\n" for i in range(300))
+    source = "import numpy as np\ndef large():\n" + "".join(
+        f"    x = np.empty({5000 + i}, 'u1')\n" for i in range(300)
+    )
     found = watch(source + "for _ in range(3):\n    large()\n", cwd=tmp_path)
     assert {row["line"]["line"]: (row["count"], row["bytes"]) for row in found["allocations"]} == {
         3 + i: (3, 3 * (5000 + i)) for i in range(300)

@@ -1,4 +1,6 @@
-"""Hidden copies: exactly those that were made, with their bytes and lines, and none that was not."""
+"""Hidden copies: exactly those that were made, with their bytes and lines, and none that was
+not.
+"""
 
 import copy
 import inspect
@@ -43,7 +45,9 @@ def test_seven_copies_of_known_bytes_at_known_lines(tmp_path: Path) -> None:
         ("40 000", "numpy.ascontiguousarray", 1, 40_000, "rows apart to rows together"),
     ]
     for part, kind, count, nbytes, why in expected:
-        row = by_line.pop(number(SEVEN, part) if "\n" not in part else number(SEVEN, "np.array(a)  "))
+        row = by_line.pop(
+            number(SEVEN, part) if "\n" not in part else number(SEVEN, "np.array(a)  ")
+        )
         assert (row["kind"], row["count"], row["bytes"], row["why"]) == (kind, count, nbytes, why)
         assert row["made_by"]["line"] == number(SEVEN, "a = np.zeros")
         assert row["seconds"] > 0
@@ -102,16 +106,25 @@ def test_what_is_a_copy(call: Any, nbytes: int) -> None:
         pytest.skip("from_dlpack has no copy before NumPy 2.1")
     with watching() as book:
         call()
-    assert [(row.count, row.bytes) for row in book.copies.values()] == ([(1, nbytes)] if nbytes else [])
+    assert [(row.count, row.bytes) for row in book.copies.values()] == (
+        [(1, nbytes)] if nbytes else []
+    )
     assert all(key[2] == (__file__, call.__code__.co_firstlineno) for key in book.copies)
 
 
 def test_results_are_what_they_are_without_us() -> None:
-    plain = {name: getattr(np, name) for name in ("asarray", "array", "ascontiguousarray")}, pickle.dumps, copy.deepcopy
+    plain = (
+        {name: getattr(np, name) for name in ("asarray", "array", "ascontiguousarray")},
+        pickle.dumps,
+        copy.deepcopy,
+    )
     with watching():
         assert np.asarray is not plain[0]["asarray"] and np.asarray.__name__ == "asarray"
         assert pickle.loads(pickle.dumps(np.asarray)) is np.asarray
-        assert np.array_equal(np.array(A.T, "f4", order="F", ndmin=3), plain[0]["array"](A.T, "f4", order="F", ndmin=3))
+        assert np.array_equal(
+            np.array(A.T, "f4", order="F", ndmin=3),
+            plain[0]["array"](A.T, "f4", order="F", ndmin=3),
+        )
         with pytest.raises(ValueError, match="x"):
             np.asarray("x", float)
     assert ({name: getattr(np, name) for name in plain[0]}, pickle.dumps, copy.deepcopy) == plain
@@ -134,7 +147,11 @@ def test_a_function_is_a_function_as_before(name: str) -> None:
         ours = getattr(np, name)
         assert pickle.loads(pickle.dumps(ours)) is ours is copy.deepcopy(ours) and hash(ours)
         assert repr(ours).split(" at ")[0] == repr(plain).split(" at ")[0]
-        assert isinstance(ours, type(plain)) and ours.__doc__ == plain.__doc__ and ours.__module__ == "numpy"
+        assert (
+            isinstance(ours, type(plain))
+            and ours.__doc__ == plain.__doc__
+            and ours.__module__ == "numpy"
+        )
         assert ("__get__" in dir(plain)) == (
             type("A", (), {"f": ours})().f is not ours
         )  # some are methods where a class has them
@@ -147,7 +164,13 @@ def test_a_function_is_a_function_as_before(name: str) -> None:
         if name not in ("ravel", "reshape"):
             assert weakref.ref(ours)() is ours
         if name != "from_dlpack" and name != "require":
-            called = ours(Mine()) if name == "ravel" else ours(Mine(), 1) if name == "reshape" else ours([1], like=Mine())
+            called = (
+                ours(Mine())
+                if name == "ravel"
+                else ours(Mine(), 1)
+                if name == "reshape"
+                else ours([1], like=Mine())
+            )
             assert called is ours
         for args in ((), ([1.0], "no", "such", "call", 1, 2)):
             with pytest.raises(TypeError) as theirs:
@@ -184,7 +207,11 @@ def test_what_c_counted_is_told() -> None:
         seen = {row["kind"]: (row["count"], row["bytes"]) for row in told(book)["copies"]}
         assert told(book)["copies"] and book.events == 4 * n
     ravelled = sum(40 * 8 * (5 + i % 40) for i in range(n))
-    assert seen == {"numpy.array": (n, n * A.nbytes), "numpy.ascontiguousarray": (n, n * A.nbytes), "numpy.ravel": (n, ravelled)}
+    assert seen == {
+        "numpy.array": (n, n * A.nbytes),
+        "numpy.ascontiguousarray": (n, n * A.nbytes),
+        "numpy.ravel": (n, ravelled),
+    }
 
 
 def test_pickles_are_counted_by_what_is_written(tmp_path: Path) -> None:
@@ -221,15 +248,29 @@ def inside_gridbuf(text: str) -> Any:
     ],
 )
 def test_a_copy_inside_of_gridbuf_is_told_apart_and_no_advice(call: str, kind: str) -> None:
-    """The program's line called gridbuf; the copy that gridbuf then made is nothing that the line could do without."""
-    ours, mine = inside_gridbuf(f"def f(a):\n    return {call}\n"), eval(f"lambda a: {call}", vars(inspect.getmodule(Given)))
+    """The program's line called gridbuf; the copy that gridbuf then made is nothing that the line
+    could do without.
+    """
+    ours = inside_gridbuf(f"def f(a):\n    return {call}\n")
+    mine = eval(f"lambda a: {call}", vars(inspect.getmodule(Given)))
     with watching() as book:
         for function in (ours, mine):
             function(A)
         rows = {row["kind"]: row for row in told(book)["copies"]}
-    assert {name: row["own"] for name, row in rows.items()} == {kind: False, f"{kind}, in gridbuf": True}
-    assert rows[kind]["line"]["file"] == rows[f"{kind}, in gridbuf"]["line"]["file"].replace(__file__, "<string>")
-    found = {"stencils": [], "allocations": [], "messages": [], "copies": [*rows.values()], "seconds": 0.0}
+    assert {name: row["own"] for name, row in rows.items()} == {
+        kind: False,
+        f"{kind}, in gridbuf": True,
+    }
+    assert rows[kind]["line"]["file"] == rows[f"{kind}, in gridbuf"]["line"]["file"].replace(
+        __file__, "<string>"
+    )
+    found = {
+        "stencils": [],
+        "allocations": [],
+        "messages": [],
+        "copies": [*rows.values()],
+        "seconds": 0.0,
+    }
     (line,) = advice({**found, "copies": [{**row, "seconds": 1.0} for row in rows.values()]})
     assert "in gridbuf" not in line["text"]
 
@@ -238,14 +279,17 @@ def test_a_copy_inside_of_gridbuf_is_told_apart_and_no_advice(call: str, kind: s
 def test_the_layout_that_gridbuf_gave_is_not_advised_against() -> None:
     given, plain = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst"), np.zeros((40, 50, 8), order="F")
     with watching() as book:
-        given, plain = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst"), np.zeros((40, 50, 8), order="F")
+        given = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst")
+        plain = np.zeros((40, 50, 8), order="F")
         np.ascontiguousarray(given)
         np.ascontiguousarray(plain)
         rows = told(book)["copies"]
     assert [row["of_gridbuf"] for row in rows] == [True, False]
     found = {"stencils": [], "allocations": [], "messages": [], "seconds": 0.0}
     said = [advice({**found, "copies": [{**row, "seconds": 1.0}]})[0]["text"] for row in rows]
-    assert "keep its layout, and take any strides" in said[0] and "allocate it in the order" in said[1]
+    assert (
+        "keep its layout, and take any strides" in said[0] and "allocate it in the order" in said[1]
+    )
 
 
 @pytest.mark.slow

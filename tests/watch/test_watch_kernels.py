@@ -1,4 +1,6 @@
-"""Which kernels `watch --measure` calls again: those that nobody can tell were called; and what gufuncs take besides arrays."""
+"""Which kernels `watch --measure` calls again: those that nobody can tell were called; and what
+gufuncs take besides arrays.
+"""
 
 import math
 import random

@@ -1,4 +1,6 @@
-"""JAX's and PyTorch's copies; calls of gufuncs, Numba's functions, DaCe's and gt4py.next's programs: each where it is installed."""
+"""JAX's and PyTorch's copies; calls of gufuncs, Numba's functions, DaCe's and gt4py.next's
+programs: each where it is installed.
+"""
 
 from pathlib import Path
 
@@ -44,8 +46,10 @@ jnp.asarray(x)                                   # JAX's own
     }
     assert len(rows) == len(found["copies"])  # each is told once, by what the program called
     why = {
-        "# for its boundary": "aligned to 8 of 64 bytes", "# every second": "rows apart to rows together", "# asked for": "same layout",
-        "# asked, too": "asked for, aligned to 8 of 64 bytes", '"f4")': "float64 to float32", "# transposed": "Fortran order to C",
+        "# for its boundary": "aligned to 8 of 64 bytes",
+        "# every second": "rows apart to rows together", "# asked for": "same layout",
+        "# asked, too": "asked for, aligned to 8 of 64 bytes", '"f4")': "float64 to float32",
+        "# transposed": "Fortran order to C",
         "# cast by NumPy": "float64 to float16",
     }  # fmt: skip
     assert {part: rows[number(source, part)]["why"] for part in why} == why
@@ -67,10 +71,16 @@ torch.as_tensor(a, dtype=torch.float32)                      # casts
 torch.asarray(a, copy=True)                                  # asks for it
 """
     found = watch(source, cwd=tmp_path)
-    rows = {c["line"]["line"]: (c["kind"], c["bytes"]) for c in found["copies"] if c["kind"].startswith("torch")}
+    rows = {
+        c["line"]["line"]: (c["kind"], c["bytes"])
+        for c in found["copies"]
+        if c["kind"].startswith("torch")
+    }
     assert all(c["seconds"] is None for c in found["copies"])  # PyTorch begins in a first call
     assert [c["why"] for c in found["copies"] if c["kind"] == "torch.tensor"] == ["copied"]
-    assert {c["why"] for c in found["copies"] if c["kind"] == "torch.as_tensor"} == {"float64 to float32"}
+    assert {c["why"] for c in found["copies"] if c["kind"] == "torch.as_tensor"} == {
+        "float64 to float32"
+    }
     assert rows == {
         number(source, "# copies"): ("torch.tensor", 16_000),
         number(source, "# casts"): ("torch.as_tensor", 8_000),
@@ -150,8 +160,14 @@ print((a == before[0]).all(), (b == before[1]).all(), y.sum(), add.types == [], 
     assert {(f["name"], f["order"], f["wanted"]) for f in rows["add"]["fields"]} == {
         ("operand 0", "10", "01"), ("operand 1", "10", "01"), ("operand 2", "01", "01"),
     }  # fmt: skip
-    assert rows["add"]["calls"] == 3 and rows["add"]["measured"]["fields"] == ["operand 0", "operand 1"]
-    assert rows["product"]["measured"]["fields"] == ["operand 1"] and rows["product"]["measured"]["ratio"] > 0
+    assert rows["add"]["calls"] == 3 and rows["add"]["measured"]["fields"] == [
+        "operand 0",
+        "operand 1",
+    ]
+    assert (
+        rows["product"]["measured"]["fields"] == ["operand 1"]
+        and rows["product"]["measured"]["ratio"] > 0
+    )
     assert rows["noise"]["measured"] == {"why": "its kernel does more than compute"}
 
 
@@ -165,10 +181,17 @@ def test_gufuncs_are_measured() -> None:
     assert row["measured"]["fields"] == ["operand 0"] and (a == 1).all() and (out == 2).all()
 
 
-def test_what_fails_in_measuring_is_not_the_program_s_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_in_measuring_is_not_the_program_s_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("gridbuf.watch.stencils.compare", lambda *_: 1 / 0)
     with watching(measure=True) as book:
-        assert (gb.gufunc.adopt(np.add)(np.ones((40, 30), order="F"), np.ones((40, 30)), out=np.zeros((40, 30))) == 2).all()
+        assert (
+            gb.gufunc.adopt(np.add)(
+                np.ones((40, 30), order="F"), np.ones((40, 30)), out=np.zeros((40, 30))
+            )
+            == 2
+        ).all()
     assert told(book)["stencils"][0]["measured"] == {"why": "ZeroDivisionError: division by zero"}
 
 
@@ -209,7 +232,9 @@ print(out.sum())
     assert {(f["name"], f["order"], f["wanted"], f["calls"]) for f in row["fields"]} == {
         (name, "01", "01", 3) for name in ("a", "b", "out")
     }
-    assert {line["line"] for f in row["fields"] for line in f["made_by"]} == {number(source, "# made")}
+    assert {line["line"] for f in row["fields"] for line in f["made_by"]} == {
+        number(source, "# made")
+    }
 
 
 @pytest.mark.slow
@@ -270,7 +295,11 @@ print(out.asnumpy().sum())
     found = watch(source, "--measure", cwd=tmp_path)
     assert found["stdout"] == "4800.0\n"
     rows = {s["name"]: s for s in found["stencils"]}
-    assert rows["step"]["calls"] == 4 and rows["twice"]["calls"] == 1 and rows["step"]["backend"] == "embedded"
+    assert (
+        rows["step"]["calls"] == 4
+        and rows["twice"]["calls"] == 1
+        and rows["step"]["backend"] == "embedded"
+    )
     fields = {f["name"]: f for f in rows["step"]["fields"]}
     assert set(fields) == {"u", "v", "out"} and all(f["calls"] == 4 for f in fields.values())
     assert fields["u"]["order"] == fields["u"]["wanted"]

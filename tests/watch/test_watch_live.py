@@ -30,7 +30,8 @@ def in_a_terminal(folder: Path, stdout: str | None) -> tuple[int, str]:
     ours, its = pty.openpty()
     out = its if stdout is None else os.open(folder / stdout, os.O_WRONLY | os.O_CREAT)
     child = subprocess.Popen(
-        [sys.executable, "-m", "gridbuf", "watch", "--live", "model.py"], cwd=folder, stdin=its, stdout=out, stderr=its,
+        [sys.executable, "-m", "gridbuf", "watch", "--live", "model.py"], cwd=folder, stdin=its,
+        stdout=out, stderr=its,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
     )  # fmt: skip
     os.close(its)
@@ -51,7 +52,11 @@ def in_a_terminal(folder: Path, stdout: str | None) -> tuple[int, str]:
 def test_output_that_goes_into_a_file_goes_there(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     status, said = in_a_terminal(tmp_path, "out.txt")
-    assert (tmp_path / "out.txt").read_text().splitlines() == ["[bold]" + "x" * 150, "child TextIOWrapper", "out TextIOWrapper"]
+    assert (tmp_path / "out.txt").read_text().splitlines() == [
+        "[bold]" + "x" * 150,
+        "child TextIOWrapper",
+        "out TextIOWrapper",
+    ]
     assert status == 3 and said.count("allocations") >= 2 and "xxx" not in said
 
 
@@ -59,4 +64,9 @@ def test_output_that_goes_into_a_file_goes_there(tmp_path: Path) -> None:
 def test_output_on_the_terminal_is_above_the_tables(tmp_path: Path) -> None:
     pytest.importorskip("rich")
     status, said = in_a_terminal(tmp_path, None)
-    assert status == 3 and "[bold]xxx" in said and "child TextIOWrapper" in said and "out FileProxy" in said
+    assert (
+        status == 3
+        and "[bold]xxx" in said
+        and "child TextIOWrapper" in said
+        and "out FileProxy" in said
+    )

@@ -1,4 +1,6 @@
-"""Messages: each call by its line, with its bytes and datatypes; and mpi4py's objects stay what they are."""
+"""Messages: each call by its line, with its bytes and datatypes; and mpi4py's objects stay what
+they are.
+"""
 
 import json
 import os
@@ -80,11 +82,20 @@ def test_messages_by_line(tmp_path: Path, begun_anew: None) -> None:
     ):
         at = number(MODEL, part.rstrip()) if "\n" not in part else number(MODEL, "request.Wait()")
         row = rows[at, call]
-        assert (row["what"], row["count"], row["bytes"], row["derived"]) == (what, count, nbytes, derived), part
+        assert (row["what"], row["count"], row["bytes"], row["derived"]) == (
+            what,
+            count,
+            nbytes,
+            derived,
+        ), part
         assert sorted(row["datatypes"]) == datatypes and row["seconds"] > 0, part
     assert any(line == number(MODEL, "# gridbuf's") for line, _ in rows)
-    assert [c["line"]["line"] for c in found["copies"] if c["kind"] == "pickle.dumps"] == [number(MODEL, "# an object")]
-    assert "messages" in found["stderr"] and any("other libraries than mpi4py" in words for words in found["not_seen"])
+    assert [c["line"]["line"] for c in found["copies"] if c["kind"] == "pickle.dumps"] == [
+        number(MODEL, "# an object")
+    ]
+    assert "messages" in found["stderr"] and any(
+        "other libraries than mpi4py" in words for words in found["not_seen"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -144,34 +155,72 @@ print(b)
     )
     assert found["stdout"] == "[0. 1. 2. 3.]\n"
     assert [m["bytes"] for m in found["messages"]] == [64] * 4
-    assert found["not_seen"][-1] == "Bcast of mpi4py where its buffers were not understood: TypeError"
+    assert (
+        found["not_seen"][-1] == "Bcast of mpi4py where its buffers were not understood: TypeError"
+    )
 
 
 @pytest.mark.slow
 def test_each_rank_has_its_report(tmp_path: Path) -> None:
     if why := mpirun.missing():
         pytest.skip(why)
-    (tmp_path / "model.py").write_text("from mpi4py import MPI\nimport sys\nsys.exit(MPI.COMM_WORLD.rank > 1)\n")
-    words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "--html", "o.html", "model.py"]
+    (tmp_path / "model.py").write_text(
+        "from mpi4py import MPI\nimport sys\nsys.exit(MPI.COMM_WORLD.rank > 1)\n"
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "gridbuf",
+        "watch",
+        "--apply",
+        "--json",
+        "o.json",
+        "--html",
+        "o.html",
+        "model.py",
+    ]
     done = subprocess.run(
-        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
+        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)),
+        capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for rank, name in enumerate(("o.json", "o.1.json")):
         found = json.loads((tmp_path / name).read_text())
         assert found["rank"] == [rank, 2] and f"model.py, rank {rank} of 2: " in done.stderr
         assert found["applied"] == {
-            "why": "--apply is for one process, and these are 2: mpirun with `python -m gridbuf run`, and without, tells"
+            "why": (
+                "--apply is for one process, and these are 2: mpirun with `python -m gridbuf run`,"
+                " and without, tells"
+            )
         }
-    assert {path.name for path in tmp_path.iterdir()} == {"model.py", "o.json", "o.1.json", "o.html", "o.1.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model.py",
+        "o.json",
+        "o.1.json",
+        "o.html",
+        "o.1.html",
+    }
 
 
 @pytest.mark.slow
 def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
     if why := mpirun.missing():
         pytest.skip(why)
-    words = [sys.executable, "-m", "gridbuf", "watch", "--apply", "--json", "o.json", "-c", "from mpi4py import MPI"]
+    words = [
+        sys.executable,
+        "-m",
+        "gridbuf",
+        "watch",
+        "--apply",
+        "--json",
+        "o.json",
+        "-c",
+        "from mpi4py import MPI",
+    ]
     done = subprocess.run(
-        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
+        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)),
+        capture_output=True, text=True, timeout=300
     )  # fmt: skip
-    assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"]["status"] == [0, 0], done.stderr
+    assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"][
+        "status"
+    ] == [0, 0], done.stderr

@@ -1,4 +1,6 @@
-"""The report's forms: table, page, JSON and live; --apply; and what is said without the libraries that it can look into."""
+"""The report's forms: table, page, JSON and live; --apply; and what is said without the libraries
+that it can look into.
+"""
 
 import json
 import os
@@ -19,17 +21,20 @@ PLACE = {"file": "/a/model.py", "line": 41, "text": "model.py:41", "source": "u 
 
 def field(name: str, order: str, wanted: str, calls: int = 5) -> dict[str, Any]:
     return {
-        "name": name, "shape": [40, 30, 20], "strides": [4800, 160, 8], "dtype": "float64", "order": order, "wanted": wanted, "dims": ["I", "J", "K"],
+        "name": name, "shape": [40, 30, 20], "strides": [4800, 160, 8], "dtype": "float64",
+        "order": order, "wanted": wanted, "dims": ["I", "J", "K"],
         "aligned": 16, "wants_aligned": 64, "padding": 0.125, "calls": calls, "made_by": [PLACE],
     }  # fmt: skip
 
 
 def found(**changed: Any) -> dict[str, Any]:
     stencil = {
-        "kind": "gt4py.cartesian", "name": "advect<T>", "backend": "gt:cpu_ifirst", "defined": PLACE, "called_by": [PLACE], "calls": 5,
+        "kind": "gt4py.cartesian", "name": "advect<T>", "backend": "gt:cpu_ifirst",
+        "defined": PLACE, "called_by": [PLACE], "calls": 5,
         "seconds": 0.5, "median": 0.1, "least": 0.09,
         "fields": [field("u", "IJK", "KJI"), field("v", "IJK", "KJI"), field("w", "KJI", "KJI")],
-        "measured": {"ratio": 13.1, "seconds": 0.1, "relaid_seconds": 0.1 / 13.1, "rounds": 7, "fields": ["u", "v"], "saves": 0.462},
+        "measured": {"ratio": 13.1, "seconds": 0.1, "relaid_seconds": 0.1 / 13.1, "rounds": 7,
+        "fields": ["u", "v"], "saves": 0.462},
     }  # fmt: skip
     copy = {
         "kind": "numpy.asarray",
@@ -41,7 +46,8 @@ def found(**changed: Any) -> dict[str, Any]:
         "made_by": PLACE,
     }
     block = {
-        "line": PLACE, "own": False, "count": 10, "bytes": 80_000, "seconds": 0.001, "page_faults": 20, "sizes": [],
+        "line": PLACE, "own": False, "count": 10, "bytes": 80_000, "seconds": 0.001,
+        "page_faults": 20, "sizes": [],
         "pool": {"reused": 8, "saved": 0.2, "of": 0.3, "ratio": 3.1},
     }  # fmt: skip
     message = {
@@ -53,11 +59,17 @@ def found(**changed: Any) -> dict[str, Any]:
         "derived": 3,
         "datatypes": ["vector"],
         "seconds": 0.03,
-        "packing": {"seconds": 0.02, "copyto": {"of": 0.02, "seconds": 0.01, "ratio": 2.0}, "why": ""},
+        "packing": {
+            "seconds": 0.02,
+            "copyto": {"of": 0.02, "seconds": 0.01, "ratio": 2.0},
+            "why": "",
+        },
     }
     whole = {
-        "program": ["model.py", "-x"], "seconds": 2.0, "stencils": [stencil], "copies": [copy], "allocations": [block], "messages": [message],
-        "own": {"seconds": 0.01, "part": 0.005, "calls": 9, "seconds_each_call": 2e-6, "blocks": 10, "seconds_each_block": 3e-7}, "children": 0, "not_seen": ["what <others> do"],
+        "program": ["model.py", "-x"], "seconds": 2.0, "stencils": [stencil], "copies": [copy],
+        "allocations": [block], "messages": [message],
+        "own": {"seconds": 0.01, "part": 0.005, "calls": 9, "seconds_each_call": 2e-6, "blocks": 10,
+        "seconds_each_block": 3e-7}, "children": 0, "not_seen": ["what <others> do"],
     }  # fmt: skip
     return {**whole, **changed}
 
@@ -65,11 +77,18 @@ def found(**changed: Any) -> dict[str, Any]:
 def test_advice_is_sorted_by_what_it_saves() -> None:
     said = advice(found())
     assert [round(line["saves"] or 0, 3) for line in said] == [0.462, 0.2, 0.02, 0.01]
-    assert said[0]["text"] == (
-        "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster; gb.zeros(..., backend='gt:cpu_ifirst')"
+    assert (
+        said[0]["text"]
+        == "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster;"
+        " gb.zeros(..., backend='gt:cpu_ifirst')"
     )
-    assert "8 blocks" in said[1]["text"] and "from a pool 200 ms of this run less" in said[1]["text"]
-    assert "copied 7 times" in said[2]["text"] and "make it float32 in the first place" in said[2]["text"]
+    assert (
+        "8 blocks" in said[1]["text"] and "from a pool 200 ms of this run less" in said[1]["text"]
+    )
+    assert (
+        "copied 7 times" in said[2]["text"]
+        and "make it float32 in the first place" in said[2]["text"]
+    )
     assert "derived datatypes" in said[3]["text"]
 
 
@@ -98,9 +117,15 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
     said = advice(found(copies=copies))
     assert len(said) == 10
     assert advice(found(stencils=[], copies=copies[:2], allocations=[], messages=[])) == []
-    slower = {**found()["stencils"][0], "measured": {"ratio": 0.9, "seconds": 0.1, "relaid_seconds": 0.11}}
+    slower = {
+        **found()["stencils"][0],
+        "measured": {"ratio": 0.9, "seconds": 0.1, "relaid_seconds": 0.11},
+    }
     assert not any("advect" in line["text"] for line in advice(found(stencils=[slower])))
-    no_faster = {**found()["stencils"][0], "measured": {"ratio": 1.04, "seconds": 1.04, "relaid_seconds": 1.0}}
+    no_faster = {
+        **found()["stencils"][0],
+        "measured": {"ratio": 1.04, "seconds": 1.04, "relaid_seconds": 1.0},
+    }
     assert not any("advect" in line["text"] for line in advice(found(stencils=[no_faster])))
     right = {**found()["stencils"][0], "fields": [field("w", "KJI", "KJI")]}
     assert not any("advect" in line["text"] for line in advice(found(stencils=[right])))
@@ -109,7 +134,11 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
 @pytest.mark.parametrize(
     ("why", "kind", "told"),
     [
-        ("aligned to 8 of 64 bytes", "jax.numpy.asarray", "copied 7 times.*gb.empty aligns what it makes$"),
+        (
+            "aligned to 8 of 64 bytes",
+            "jax.numpy.asarray",
+            "copied 7 times.*gb.empty aligns what it makes$",
+        ),
         (
             "asked for, aligned to 8 of 64 bytes",
             "jax.numpy.array",
@@ -124,16 +153,38 @@ def test_at_most_ten_lines_and_none_that_is_not_worth_it() -> None:
     ],
 )
 def test_each_copy_has_its_own_remedy(why: str, kind: str, told: str) -> None:
-    (line,) = advice(found(stencils=[], allocations=[], messages=[], copies=[{**found()["copies"][0], "why": why, "kind": kind}]))
+    (line,) = advice(
+        found(
+            stencils=[],
+            allocations=[],
+            messages=[],
+            copies=[{**found()["copies"][0], "why": why, "kind": kind}],
+        )
+    )
     assert re.search(told, line["text"]), line["text"]
 
 
 @pytest.mark.parametrize(
     ("measured", "kind", "told"),
     [
-        (None, "gt4py.next", r"takes 500 ms; --measure tells the gain; gtx.zeros\(..., allocator=...\) of its backend"),
-        ({"why": "u and v share memory"}, "dace", "the gain was not measured: u and v share memory; np.ascontiguousarray once"),
-        ({"ratio": 1.2, "seconds": 1.2, "relaid_seconds": 1.0}, "numba gufunc", "1.2 times faster; np.ascontiguousarray once"),
+        (
+            None,
+            "gt4py.next",
+            (
+                r"takes 500 ms; --measure tells the gain; gtx.zeros\(..., allocator=...\) of its"
+                r" backend"
+            ),
+        ),
+        (
+            {"why": "u and v share memory"},
+            "dace",
+            "the gain was not measured: u and v share memory; np.ascontiguousarray once",
+        ),
+        (
+            {"ratio": 1.2, "seconds": 1.2, "relaid_seconds": 1.0},
+            "numba gufunc",
+            "1.2 times faster; np.ascontiguousarray once",
+        ),
     ],
 )
 def test_each_stencil_has_its_own_remedy(measured: Any, kind: str, told: str) -> None:
@@ -161,7 +212,10 @@ def test_the_table() -> None:
         assert words in said, words
     many = found(copies=whole["copies"] * 30)
     assert "... and 18 more (--json has all)" in text(many)
-    assert [title for title, *_ in tables(found(stencils=[], messages=[]))] == ["allocations", "hidden copies"]
+    assert [title for title, *_ in tables(found(stencils=[], messages=[]))] == [
+        "allocations",
+        "hidden copies",
+    ]
 
 
 def test_the_table_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +227,15 @@ def test_the_table_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("s", "words"), [(0, "0"), (2.5e-9, "2 ns"), (1.5e-6, "1.5 us"), (0.0123, "12.3 ms"), (1234.5, "1,234 s"), (-0.5, "-500 ms")]
+    ("s", "words"),
+    [
+        (0, "0"),
+        (2.5e-9, "2 ns"),
+        (1.5e-6, "1.5 us"),
+        (0.0123, "12.3 ms"),
+        (1234.5, "1,234 s"),
+        (-0.5, "-500 ms"),
+    ],
 )
 def test_seconds(s: float, words: str) -> None:
     assert seconds(s) == words
@@ -183,13 +245,22 @@ def test_the_page_is_whole_and_nothing_in_it_is_markup() -> None:
     whole = found()
     whole["advice"] = advice(whole)
     said = page(whole)
-    assert said.startswith("<!doctype html>") and "<script" not in said and "http://" not in said.replace("http://www.w3.org", "")
+    assert (
+        said.startswith("<!doctype html>")
+        and "<script" not in said
+        and "http://" not in said.replace("http://www.w3.org", "")
+    )
     assert "advect&lt;T&gt;" in said and "advect<T>" not in said and "u = v[&lt;0&gt;]" in said
-    assert said.count("<svg") == 3 + 2 * 2  # three rows of bars; of u and of v as it is and as it should be
+    assert (
+        said.count("<svg") == 3 + 2 * 2
+    )  # three rows of bars; of u and of v as it is and as it should be
     assert "as it lies: IJK" in said and "wants it: KJI" in said
 
 
-SOURCE = "import sys\nimport numpy as np\na = np.zeros((200, 300))\nfor _ in range(5):\n    b = np.ascontiguousarray(a.T)\nprint('out', sys.argv[1:])\n"
+SOURCE = (
+    "import sys\nimport numpy as np\na = np.zeros((200, 300))\nfor _ in range(5):\n    b ="
+    " np.ascontiguousarray(a.T)\nprint('out', sys.argv[1:])\n"
+)
 
 
 def test_json_and_page_of_a_program(tmp_path: Path) -> None:
@@ -197,34 +268,48 @@ def test_json_and_page_of_a_program(tmp_path: Path) -> None:
     assert seen["stdout"] == "out ['--html', 'x']\n"
     said = (tmp_path / "page.html").read_text()
     assert "model.py:5" in said and "numpy.ascontiguousarray" in said
-    assert seen["program"] == ["model.py", "--html", "x"] and seen["seconds"] > 0 and "messages" in seen
+    assert (
+        seen["program"] == ["model.py", "--html", "x"]
+        and seen["seconds"] > 0
+        and "messages" in seen
+    )
 
 
 @pytest.mark.slow
 @allocations_are_seen
 def test_live_without_a_terminal(tmp_path: Path) -> None:
     seen = watch("import numpy as np\na = np.zeros(9000)\n" + UNTIL_SHOWN, "--live", cwd=tmp_path)
-    assert re.search(r"^gridbuf watch: \d+ s: 0 stencil calls, 1 blocks, 0 hidden copies$", seen["stderr"], flags=re.M)
+    assert re.search(
+        r"^gridbuf watch: \d+ s: 0 stencil calls, 1 blocks, 0 hidden copies$",
+        seen["stderr"],
+        flags=re.M,
+    )
 
 
 def test_apply(tmp_path: Path) -> None:
-    seen = watch("import numpy as np\na = np.ones((300, 300)) + 1\nprint(a.sum())\n", "--apply", cwd=tmp_path)
+    seen = watch(
+        "import numpy as np\na = np.ones((300, 300)) + 1\nprint(a.sum())\n", "--apply", cwd=tmp_path
+    )
     applied = seen["applied"]
     assert applied["status"] == [0, 0] and applied["same_output"] and 2 <= applied["rounds"] <= 5
     assert applied["ratio"] == applied["seconds"] / applied["installed_seconds"] > 0
     assert 0 < applied["low"] <= applied["ratio"] * applied["rounds"] and applied["cpu"] > 0
-    assert "`gridbuf run --install numpy,gt4py`" in seen["stderr"] and seen["stdout"] == "180000.0\n"
+    assert (
+        "`gridbuf run --install numpy,gt4py`" in seen["stderr"] and seen["stdout"] == "180000.0\n"
+    )
 
 
 @pytest.mark.slow
 def test_apply_leaves_out_imports_and_names_the_line_that_differs(tmp_path: Path) -> None:
-    """A program whose library takes longer to import than its step, and that prints its memory handler."""
+    """A program whose library takes longer to import than its step, and that prints its memory
+    handler.
+    """
     library = tmp_path / "site"
     library.mkdir()
     (library / "slow_library.py").write_text("import time\ntime.sleep(0.5)\n")
     (tmp_path / "model.py").write_text(
-        "import slow_library\nimport time\nimport numpy as np\nprint('first')\nprint(np._core.multiarray.get_handler_name())\n"
-        "time.sleep(0.1)\n"
+        "import slow_library\nimport time\nimport numpy as"
+        " np\nprint('first')\nprint(np._core.multiarray.get_handler_name())\ntime.sleep(0.1)\n"
     )
     # What is installed lies in a folder of the interpreter's: here that is this one.
     (tmp_path / "run.py").write_text(
@@ -232,8 +317,12 @@ def test_apply_leaves_out_imports_and_names_the_line_that_differs(tmp_path: Path
         "print(json.dumps(b.applied(['model.py'], '.', dict(os.environ), 0)))\n"
     )
     flag = "import sysconfig; plain = sysconfig.get_path; sysconfig.get_path = lambda n, *a, **k: "
-    (tmp_path / "sitecustomize.py").write_text(f"{flag}{str(library)!r} if n == 'platlib' else plain(n, *a, **k)\n")
-    done = python("run.py", cwd=tmp_path, PYTHONPATH=os.pathsep.join([str(tmp_path), str(library), str(ROOT)]))
+    (tmp_path / "sitecustomize.py").write_text(
+        f"{flag}{str(library)!r} if n == 'platlib' else plain(n, *a, **k)\n"
+    )
+    done = python(
+        "run.py", cwd=tmp_path, PYTHONPATH=os.pathsep.join([str(tmp_path), str(library), str(ROOT)])
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert 0.1 <= found["seconds"] < 0.5 <= found["importing"], found
@@ -242,24 +331,45 @@ def test_apply_leaves_out_imports_and_names_the_line_that_differs(tmp_path: Path
 
 @pytest.mark.slow
 def test_apply_is_of_the_program_that_was_watched(tmp_path: Path) -> None:
-    """It begins with the environment and in the folder where the program began, and a run that ends otherwise says nothing of it."""
-    source = "import os, sys\nassert os.environ.get('GRIDBUF_TEST') is None\nos.environ['GRIDBUF_TEST'] = '1'\nos.chdir('/')\n"
+    """It begins with the environment and in the folder where the program began, and a run that ends
+    otherwise says nothing of it.
+    """
+    source = (
+        "import os, sys\nassert os.environ.get('GRIDBUF_TEST') is None\nos.environ['GRIDBUF_TEST']"
+        " = '1'\nos.chdir('/')\n"
+    )
     assert watch(source, "--apply", cwd=tmp_path)["applied"]["status"] == [0, 0]
     for end, status in (("len(sys.stdin.read())", 3), ("'why'", 1), ("None", 0), ("259", 3)):
         code = f"import sys\nsys.exit({end})"
         done = python("-m", "gridbuf", "watch", "--apply", "-c", code, cwd=tmp_path, stdin="abc")
         assert done.returncode == status
-        assert ("it ends with 0 instead of 3" if "stdin" in end else "too short for a ratio") in done.stderr
+        assert (
+            "it ends with 0 instead of 3" if "stdin" in end else "too short for a ratio"
+        ) in done.stderr
 
 
 @pytest.mark.slow
 def test_who_interrupts_a_program_does_not_wait_for_it_again(tmp_path: Path) -> None:
-    done = python("-m", "gridbuf", "watch", "--apply", "--json", "o.json", "-c", "raise KeyboardInterrupt", cwd=tmp_path)
-    assert done.returncode == -signal.SIGINT and "applied" not in json.loads((tmp_path / "o.json").read_text())
+    done = python(
+        "-m",
+        "gridbuf",
+        "watch",
+        "--apply",
+        "--json",
+        "o.json",
+        "-c",
+        "raise KeyboardInterrupt",
+        cwd=tmp_path,
+    )
+    assert done.returncode == -signal.SIGINT and "applied" not in json.loads(
+        (tmp_path / "o.json").read_text()
+    )
 
 
 def test_ctrl_c_while_it_is_measured_leaves_the_report(tmp_path: Path) -> None:
-    code = "import gridbuf.watch.benchmark as p\ndef f(*_): raise KeyboardInterrupt\np.add_savings = f"
+    code = (
+        "import gridbuf.watch.benchmark as p\ndef f(*_): raise KeyboardInterrupt\np.add_savings = f"
+    )
     done = python("-m", "gridbuf", "watch", "--json", "o.json", "-c", code, cwd=tmp_path)
     assert done.returncode == 0 and "what is measured at the end: interrupted" in done.stderr
     assert json.loads((tmp_path / "o.json").read_text())["seconds"] > 0
@@ -267,28 +377,39 @@ def test_ctrl_c_while_it_is_measured_leaves_the_report(tmp_path: Path) -> None:
 
 def test_what_fails_in_one_place_leaves_the_others(tmp_path: Path) -> None:
     code = "import gridbuf.watch.output as o\ndef f(*_, **__): return 1 / 0\no.text = f"
-    done = python("-m", "gridbuf", "watch", "--json", "o.json", "--html", "o.html", "-c", code, cwd=tmp_path)
+    done = python(
+        "-m", "gridbuf", "watch", "--json", "o.json", "--html", "o.html", "-c", code, cwd=tmp_path
+    )
     assert done.returncode == 0 and "gridbuf watch: the table failed:\nTraceback" in done.stderr
-    assert json.loads((tmp_path / "o.json").read_text())["seconds"] > 0 and "</html>" in (tmp_path / "o.html").read_text()
+    assert (
+        json.loads((tmp_path / "o.json").read_text())["seconds"] > 0
+        and "</html>" in (tmp_path / "o.html").read_text()
+    )
 
 
 def again(**changed: Any) -> dict[str, Any]:
     """What --apply measured."""
     usual = {
-        "installed": "numpy", "ratio": 2.0, "low": 1.9, "high": 2.1, "rounds": 3, "noisy": False, "seconds": 2.0, "installed_seconds": 1.0,
-        "cpu": 1.9, "installed_cpu": 0.9, "page_faults": [74_000, 180], "importing": 3.2, "status": [0, 0], "same_output": True, "differs": None,
+        "installed": "numpy", "ratio": 2.0, "low": 1.9, "high": 2.1, "rounds": 3, "noisy": False,
+        "seconds": 2.0, "installed_seconds": 1.0,
+        "cpu": 1.9, "installed_cpu": 0.9, "page_faults": [74_000, 180], "importing": 3.2,
+        "status": [0, 0], "same_output": True, "differs": None,
     }  # fmt: skip
     return {**usual, **changed}
 
 
 def test_apply_says_how_far_to_trust_it_and_what_differs() -> None:
-    assert applied_text(again()) == (
-        "2.00 times as fast with `gridbuf run --install numpy`, 1.90 to 2.10 in 3 rounds: 1 s against 2 s, without 3.2 s of imports, "
-        "the least of 3; 900 ms of processor time against 1.9 s; 180 page faults against 74,000"
+    assert (
+        applied_text(again())
+        == "2.00 times as fast with `gridbuf run --install numpy`, 1.90 to 2.10 in 3 rounds: 1 s"
+        " against 2 s, without 3.2 s of imports, the least of 3; 900 ms of processor time"
+        " against 1.9 s; 180 page faults against 74,000"
     )
     assert "rounds: a noisy machine: 1 s" in applied_text(again(noisy=True))
     said = applied_text(again(status=[0, 1], same_output=False, differs=[3, "time 1.23", None]))
-    assert said.endswith("they end with 1 and 0; their outputs differ, first in line 3: 'time 1.23' and no line")
+    assert said.endswith(
+        "they end with 1 and 0; their outputs differ, first in line 3: 'time 1.23' and no line"
+    )
     assert "too short for a ratio" in applied_text(again(seconds=0.01, installed_seconds=0.005))
     assert applied_text({"why": "so"}) == "so"
 
@@ -297,12 +418,22 @@ def test_apply_says_how_far_to_trust_it_and_what_differs() -> None:
     ("changed", "told", "saves"),
     [
         ({}, "from a pool 1 s of 2 s less by --apply, 200 ms of this run by estimate; ", 1.0),
-        ({"low": 0.9, "high": 1.2}, "less by estimate, which --apply neither shows nor denies (0.90 to 1.20 in 3 rounds); ", 0.2),
-        ({"noisy": True}, "neither shows nor denies (1.90 to 2.10 in 3 rounds: a noisy machine); ", 0.2),
+        (
+            {"low": 0.9, "high": 1.2},
+            "less by estimate, which --apply neither shows nor denies (0.90 to 1.20 in 3 rounds); ",
+            0.2,
+        ),
+        (
+            {"noisy": True},
+            "neither shows nor denies (1.90 to 2.10 in 3 rounds: a noisy machine); ",
+            0.2,
+        ),
         ({"seconds": 0.01}, "from a pool 200 ms of this run less; ", 0.2),
     ],
 )
-def test_the_advice_on_pools_agrees_with_apply(changed: dict[str, Any], told: str, saves: float) -> None:
+def test_the_advice_on_pools_agrees_with_apply(
+    changed: dict[str, Any], told: str, saves: float
+) -> None:
     """It is one gain, told once: --apply's, where that can be told from noise."""
     line = advice(found(applied=again(**changed), stencils=[], copies=[], messages=[]))[0]
     assert told in line["text"] and line["saves"] == pytest.approx(saves)
@@ -315,18 +446,33 @@ def test_what_apply_denies_is_no_advice() -> None:
 
 def test_without_the_libraries_it_shows_numpy_s_part(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "import sys\nclass No:\n    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] in ('gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'):\n"
-        "            raise ModuleNotFoundError(name)\nsys.meta_path.insert(0, No())\n"
+        "import sys\nclass No:\n    def find_spec(self, name, path=None, target=None):\n        if"
+        " name.split('.')[0] in ('gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'):\n    "
+        "        raise ModuleNotFoundError(name)\nsys.meta_path.insert(0, No())\n"
     )
     (tmp_path / "model.py").write_text(SOURCE)
-    done = python("-m", "gridbuf", "watch", "--json", "o.json", "model.py", cwd=tmp_path, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    done = python(
+        "-m",
+        "gridbuf",
+        "watch",
+        "--json",
+        "o.json",
+        "model.py",
+        cwd=tmp_path,
+        PYTHONPATH=f"{tmp_path}:{ROOT}",
+    )
     assert done.returncode == 0 and done.stdout == "out []\n"
-    assert json.loads((tmp_path / "o.json").read_text())["copies"][0]["count"] == 5 and "model.py:5" in done.stderr
+    assert (
+        json.loads((tmp_path / "o.json").read_text())["copies"][0]["count"] == 5
+        and "model.py:5" in done.stderr
+    )
 
 
 def test_libraries_that_nobody_imports_are_not_imported(tmp_path: Path) -> None:
-    source = "import sys\nprint(sorted({'gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'} & set(sys.modules)))"
+    source = (
+        "import sys\nprint(sorted({'gt4py', 'jax', 'torch', 'mpi4py', 'dace', 'numba', 'rich'} &"
+        " set(sys.modules)))"
+    )
     assert watch(source, cwd=tmp_path)["stdout"] == "[]\n"
 
 
@@ -356,8 +502,25 @@ def test_the_demo(tmp_path: Path) -> None:
         "--output",
         str(tmp_path / "demo"),
     ]
-    done = python("-m", "gridbuf", "watch", "--json", "o.json", "-m", "gridbuf", *words, cwd=tmp_path, timeout=300)
+    done = python(
+        "-m",
+        "gridbuf",
+        "watch",
+        "--json",
+        "o.json",
+        "-m",
+        "gridbuf",
+        *words,
+        cwd=tmp_path,
+        timeout=300,
+    )
     assert done.returncode == 0 and "diffusion steps" in done.stdout, done.stderr
-    (row,) = [s for s in json.loads((tmp_path / "o.json").read_text())["stencils"] if s["kind"] == "gt4py.cartesian"]
+    (row,) = [
+        s
+        for s in json.loads((tmp_path / "o.json").read_text())["stencils"]
+        if s["kind"] == "gt4py.cartesian"
+    ]
     assert row["name"] == "diffusion" and {f["name"] for f in row["fields"]} == {"inp", "out"}
-    assert any(Path(line["file"]).name == "measure.py" for f in row["fields"] for line in f["made_by"])
+    assert any(
+        Path(line["file"]).name == "measure.py" for f in row["fields"] for line in f["made_by"]
+    )

@@ -1,4 +1,6 @@
-"""A program under watch is the program: its output, input, status, exceptions, exit handlers, children and threads."""
+"""A program under watch is the program: its output, input, status, exceptions, exit handlers,
+children and threads.
+"""
 
 import os
 import shlex
@@ -15,11 +17,17 @@ from watched import ROOT, allocations_are_seen, python
 REPORT = "gridbuf watch: "
 
 
-def both(folder: Path, source: str, *arguments: str, stdin: str = "", options: Sequence[str] = ()) -> str:
-    """What the program prints and its status are Python's own, the report follows what it says; returned is the report."""
+def both(
+    folder: Path, source: str, *arguments: str, stdin: str = "", options: Sequence[str] = ()
+) -> str:
+    """What the program prints and its status are Python's own, the report follows what it says;
+    returned is the report.
+    """
     (folder / "model.py").write_text(source)
     plain = python("model.py", *arguments, cwd=folder, stdin=stdin)
-    ours = python("-m", "gridbuf", "watch", *options, "model.py", *arguments, cwd=folder, stdin=stdin)
+    ours = python(
+        "-m", "gridbuf", "watch", *options, "model.py", *arguments, cwd=folder, stdin=stdin
+    )
     said, found, report = ours.stderr.partition("\n" + REPORT)
     assert (ours.returncode, ours.stdout, said) == (plain.returncode, plain.stdout, plain.stderr)
     assert found, ours.stderr
@@ -88,7 +96,9 @@ def test_without_an_error_stream_there_are_the_files(tmp_path: Path, closed: str
         )
         for words in ([], watched)
     )
-    assert plain.returncode and ours.returncode == plain.returncode  # 1, or 120 where Python has not written what it buffers
+    assert (
+        plain.returncode and ours.returncode == plain.returncode
+    )  # 1, or 120 where Python has not written what it buffers
     assert ours.stdout == ours.stderr == ""
     assert (tmp_path / "o.json").stat().st_size and (tmp_path / "o.html").stat().st_size
 
@@ -97,25 +107,39 @@ def test_a_reader_who_has_enough_changes_no_status(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text("import sys\nsys.exit(3)")
     command = shlex.join([sys.executable, "-m", "gridbuf", "watch", "model.py"])
     done = subprocess.run(
-        ["bash", "-c", f"{command} 2>&1 | true; exit ${{PIPESTATUS[0]}}"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        ["bash", "-c", f"{command} 2>&1 | true; exit ${{PIPESTATUS[0]}}"], cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}
     )  # fmt: skip
     assert done.returncode == 3
 
 
 @pytest.mark.parametrize(
-    "words", [("-c", "import sys, numpy as np\na = np.zeros(5000)\nprint(sys.argv, sys.path[0], __name__)", "a", "--", "-m")]
+    "words",
+    [
+        (
+            "-c",
+            "import sys, numpy as np\na = np.zeros(5000)\nprint(sys.argv, sys.path[0], __name__)",
+            "a",
+            "--",
+            "-m",
+        )
+    ],
 )
 def test_code(tmp_path: Path, words: Sequence[str]) -> None:
-    plain, ours = python(*words, cwd=tmp_path), python("-m", "gridbuf", "watch", *words, cwd=tmp_path)
+    plain = python(*words, cwd=tmp_path)
+    ours = python("-m", "gridbuf", "watch", *words, cwd=tmp_path)
     assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
     assert "<string>:2" in ours.stderr
 
 
 def test_the_page_is_utf_8_wherever_it_is_written(tmp_path: Path) -> None:
-    """The page says so; the locale's encoding may have no such letters, and a word of the command line no encoding at all."""
+    """The page says so; the locale's encoding may have no such letters, and a word of the command
+    line no encoding at all.
+    """
     (tmp_path / "model.py").write_text("é = 1", encoding="utf-8")
     done = python(
-        "-m", "gridbuf", "watch", "--html", "o.html", "model.py", "é", os.fsdecode(b"\xff"), cwd=tmp_path,
+        "-m", "gridbuf", "watch", "--html", "o.html", "model.py", "é", os.fsdecode(b"\xff"),
+        cwd=tmp_path,
         LC_ALL="C", PYTHONCOERCECLOCALE="0", PYTHONUTF8="0",
     )  # fmt: skip
     assert done.returncode == 0 and "failed" not in done.stderr
@@ -125,7 +149,8 @@ def test_the_page_is_utf_8_wherever_it_is_written(tmp_path: Path) -> None:
 def test_children_are_counted(tmp_path: Path) -> None:
     assert "2 forked children ran without being watched" in both(
         tmp_path,
-        "import os, warnings\nwarnings.simplefilter('ignore')\nfor _ in range(2):\n    p = os.fork()\n    if p == 0:\n        os._exit(0)\n    os.waitpid(p, 0)",
+        "import os, warnings\nwarnings.simplefilter('ignore')\nfor _ in range(2):\n    p ="
+        " os.fork()\n    if p == 0:\n        os._exit(0)\n    os.waitpid(p, 0)",
     )
 
 
@@ -142,7 +167,8 @@ def test_a_module(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("options", "said"), [
     (("none.py",), "gridbuf watch: program: none.py: No such file or directory\n"),
-    (("--json", "no/such/folder", "model.py"), "gridbuf watch: --json: no/such/folder: No such file or directory\n"),
+    (("--json", "no/such/folder", "model.py"),
+    "gridbuf watch: --json: no/such/folder: No such file or directory\n"),
 ])  # fmt: skip
 def test_wrong_calls_are_one_line(tmp_path: Path, options: Sequence[str], said: str) -> None:
     (tmp_path / "model.py").write_text("print('ran')")
@@ -153,10 +179,14 @@ def test_wrong_calls_are_one_line(tmp_path: Path, options: Sequence[str], said: 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 @allocations_are_seen
 def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: str) -> None:
-    source = "import sys, time\nimport numpy as np\na = np.zeros(5000)\nprint('ready', flush=True)\ntime.sleep(60)\n"
+    source = (
+        "import sys, time\nimport numpy as np\na = np.zeros(5000)\nprint('ready',"
+        " flush=True)\ntime.sleep(60)\n"
+    )
     (tmp_path / "model.py").write_text(source)
     child = subprocess.Popen(
-        [sys.executable, "-m", "gridbuf", "watch", "model.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "gridbuf", "watch", "model.py"], cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert child.stdout is not None and child.stdout.readline() == "ready\n"

@@ -1,4 +1,6 @@
-"""Calls of gt4py.cartesian's stencils: how often, with which fields, how they lie, who made them; and that data stay as they are."""
+"""Calls of gt4py.cartesian's stencils: how often, with which fields, how they lie, who made them;
+and that data stay as they are.
+"""
 
 import gc
 import inspect
@@ -65,47 +67,79 @@ def found(tmp_path_factory: Any) -> dict[str, Any]:
 
 def test_calls(found: dict[str, Any]) -> None:
     (smooth,) = found["stencils"]
-    assert (smooth["kind"], smooth["name"], smooth["backend"]) == ("gt4py.cartesian", "smooth", "numpy")
+    assert (smooth["kind"], smooth["name"], smooth["backend"]) == (
+        "gt4py.cartesian",
+        "smooth",
+        "numpy",
+    )
     assert smooth["calls"] == 10  # the one that fails is a call
     assert smooth["defined"]["line"] == number(MODEL, "@gtscript.stencil")
     assert smooth["least"] <= smooth["median"] <= smooth["seconds"]
     called = {line["line"] for line in smooth["called_by"]}
-    assert {number(MODEL, "# five calls"), number(MODEL, "# three calls"), number(MODEL, "w, c=0.5, domain")} <= called
+    assert {
+        number(MODEL, "# five calls"),
+        number(MODEL, "# three calls"),
+        number(MODEL, "w, c=0.5, domain"),
+    } <= called
 
 
 def test_fields(found: dict[str, Any]) -> None:
     (smooth,) = found["stencils"]
     fields = {(f["name"], f["order"]): f for f in smooth["fields"]}
     assert set(fields) == {("u", "KJI"), ("u", "IJK"), ("out", "IJK"), ("w", "K")}
-    u, field, out, w = (fields[key] for key in (("u", "KJI"), ("u", "IJK"), ("out", "IJK"), ("w", "K")))
+    u, field, out, w = (
+        fields[key] for key in (("u", "KJI"), ("u", "IJK"), ("out", "IJK"), ("w", "K"))
+    )
     assert (u["calls"], field["calls"], out["calls"], w["calls"]) == (8, 1, 9, 9)
-    assert u["shape"] == [34, 32, 10] and u["strides"] == [8, 272, 8704] and u["wanted"] == "IJK" and u["padding"] == 0
+    assert (
+        u["shape"] == [34, 32, 10]
+        and u["strides"] == [8, 272, 8704]
+        and u["wanted"] == "IJK"
+        and u["padding"] == 0
+    )
     assert [line["line"] for line in u["made_by"]] == [number(MODEL, "# u is made here")]
     assert [line["line"] for line in out["made_by"]] == [number(MODEL, "# out is made here")]
     assert [line["line"] for line in field["made_by"]] == [number(MODEL, "# a Field")]
     assert w["made_by"] == [] and w["dtype"] == "float32"
     assert field["aligned"] >= field["wants_aligned"] > 8
-    assert u["aligned"] == 8  # of the domain's first element: NumPy's boundary of 16 or more, and one element on
+    assert (
+        u["aligned"] == 8
+    )  # of the domain's first element: NumPy's boundary of 16 or more, and one element on
 
 
 def test_the_program_s_data_are_its_own(found: dict[str, Any]) -> None:
     (smooth,) = found["stencils"]
     assert smooth["measured"]["ratio"] > 0 and smooth["measured"]["fields"] == ["u"]
-    assert any(row["line"]["line"] == number(MODEL, "# five calls") for row in found["allocations"])  # the stencil's temporaries
+    assert any(
+        row["line"]["line"] == number(MODEL, "# five calls") for row in found["allocations"]
+    )  # the stencil's temporaries
     plain = watch(MODEL, cwd=found["folder"])
     assert plain["stdout"] == found["stdout"] and "refused" in plain["stdout"]
     assert plain["stencils"][0]["measured"] is None
-    made = {row["line"]["line"] for row in found["allocations"] if "copy" not in row["line"]["source"]}
-    assert made == {row["line"]["line"] for row in plain["allocations"] if "copy" not in row["line"]["source"]}
+    made = {
+        row["line"]["line"] for row in found["allocations"] if "copy" not in row["line"]["source"]
+    }
+    assert made == {
+        row["line"]["line"] for row in plain["allocations"] if "copy" not in row["line"]["source"]
+    }
 
 
 def test_advice(found: dict[str, Any]) -> None:
     line = next(a["text"] for a in found["advice"] if "smooth" in a["text"])
-    assert f"u (model.py:{number(MODEL, '# u is made here')}) is in the order KJI, numpy wants IJK" in line
-    assert ("times faster" in line or "a noisy machine" in line) and "gb.zeros(..., backend='numpy')" in line
-    assert " ".join(line.split()) in " ".join(found["stderr"].split())  # there in lines of 100 columns
+    assert (
+        f"u (model.py:{number(MODEL, '# u is made here')}) is in the order KJI, numpy wants IJK"
+        in line
+    )
+    assert (
+        "times faster" in line or "a noisy machine" in line
+    ) and "gb.zeros(..., backend='numpy')" in line
+    assert " ".join(line.split()) in " ".join(
+        found["stderr"].split()
+    )  # there in lines of 100 columns
     advised = found["stderr"].partition("what to change\n")[2].splitlines()
-    assert all(len(each) <= 100 for each in advised) and any(each.startswith("     ") for each in advised)
+    assert all(len(each) <= 100 for each in advised) and any(
+        each.startswith("     ") for each in advised
+    )
 
 
 def test_fifty_fields(tmp_path: Path) -> None:
@@ -127,14 +161,26 @@ for _ in range(4):
     )
     found = watch(source, cwd=tmp_path)
     (many,) = found["stencils"]
-    assert many["calls"] == 4 and len(many["fields"]) == 50 and all(f["calls"] == 4 for f in many["fields"])
+    assert (
+        many["calls"] == 4
+        and len(many["fields"]) == 50
+        and all(f["calls"] == 4 for f in many["fields"])
+    )
     odd = [f for f in many["fields"] if f["order"] != f["wanted"]]
-    assert [f["name"] for f in odd] == ["f7"] and odd[0]["made_by"][0]["line"] == number(source, "# the odd one")
+    assert [f["name"] for f in odd] == ["f7"] and odd[0]["made_by"][0]["line"] == number(
+        source, "# the odd one"
+    )
     made = number(source, "fields = dict")
-    assert all([line["line"] for line in f["made_by"]] == [made] for f in many["fields"] if f["name"] != "f7")
+    assert all(
+        [line["line"] for line in f["made_by"]] == [made]
+        for f in many["fields"]
+        if f["name"] != "f7"
+    )
     own = found["own"]
     assert (
-        own["calls"] >= 4 and own["seconds_each_call"] >= 0 and own["seconds"] > 4 * own["seconds_each_call"]
+        own["calls"] >= 4
+        and own["seconds_each_call"] >= 0
+        and own["seconds"] > 4 * own["seconds_each_call"]
     )  # fifty fields, cold
     told = " ".join(found["stderr"].split())
     assert "f7 (model.py:" in told and "--measure tells the gain" in told
@@ -144,7 +190,9 @@ class Still:
     """A stencil of gt4py's that does nothing but fail where it is told to."""
 
     options, backend = {"name": "still"}, "numpy"
-    field_info = dict.fromkeys(("a", "b"), SimpleNamespace(axes=("I", "J", "K"), data_dims=(), dtype=np.float64))
+    field_info = dict.fromkeys(
+        ("a", "b"), SimpleNamespace(axes=("I", "J", "K"), data_dims=(), dtype=np.float64)
+    )
 
     def __call__(self, a: Any, b: Any, fail: bool = False) -> str:
         self.run(a=a, b=b, fail=fail)
@@ -175,11 +223,19 @@ def test_every_call_is_counted_and_a_layout_that_comes_late_is_told() -> None:
     with pytest.raises(TypeError, match="missing"):
         still(c)
     (found,) = told(book)["stencils"]
-    assert found["calls"] == 300 + 1 + 100 + 70 + 1 and found["least"] <= found["median"] <= found["seconds"]
-    calls = {(each["name"], tuple(each["strides"]), tuple(each["shape"])): each["calls"] for each in found["fields"]}
+    assert (
+        found["calls"] == 300 + 1 + 100 + 70 + 1
+        and found["least"] <= found["median"] <= found["seconds"]
+    )
+    calls = {
+        (each["name"], tuple(each["strides"]), tuple(each["shape"])): each["calls"]
+        for each in found["fields"]
+    }
     assert calls["a", c.strides, (4, 5, 6)] == 150 + 70 and calls["a", c.strides, (4, 5, 4)] == 100
     assert calls["a", f.strides, (4, 5, 6)] == 150 and calls["b", f[::-1].strides, (4, 5, 6)] == 1
-    assert sum(n for (name, *_), n in calls.items() if name == "a") == 471  # the one without b has not come so far
+    assert (
+        sum(n for (name, *_), n in calls.items() if name == "a") == 471
+    )  # the one without b has not come so far
     for _ in range(100):
         still(c, f)
     assert told(book)["stencils"][0]["calls"] == 572 and told(book)["stencils"][0]["calls"] == 572
@@ -200,7 +256,9 @@ def test_what_is_saved_is_of_the_layouts_that_were_measured() -> None:
     undo()
     assert told(book)["stencils"][0]["calls"] == 81
     (record,) = book.stencils.values()
-    assert [each.calls for each, _ in record.measured] == [1, 30, 50] and all("ratio" in found for _, found in record.measured)
+    assert [each.calls for each, _ in record.measured] == [1, 30, 50] and all(
+        "ratio" in found for _, found in record.measured
+    )
     times = [(1.0, 0.5), (2.0, 1.0), (3.0, 1.0)]
     for (_, found), (before, after) in zip(record.measured, times, strict=True):
         found |= {"seconds": before, "relaid_seconds": after, "ratio": before / after}
@@ -269,7 +327,9 @@ class Made(Base):
 
 
 @pytest.mark.parametrize("folder", [".gt_cache", ".gt_cache_000003", "stencils of mine"])
-def test_generated_code_is_no_line_of_the_program_in_any_folder(tmp_path: Path, folder: str) -> None:
+def test_generated_code_is_no_line_of_the_program_in_any_folder(
+    tmp_path: Path, folder: str
+) -> None:
     """NDSL has a cache for each rank; a program may call it as it likes."""
     file = tmp_path / folder / "py312_1013" / "numpy" / "m_step.py"
     file.parent.mkdir(parents=True)
@@ -295,9 +355,14 @@ def test_a_version_that_cannot_be_watched_is_named(tmp_path: Path) -> None:
         (path / "__init__.py").touch()
     (package / "stencil_object.py").write_text("class Other: pass\n")
     (tmp_path / "gt4py-0.9.dist-info").mkdir()
-    (tmp_path / "gt4py-0.9.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: gt4py\nVersion: 0.9\n")
+    (tmp_path / "gt4py-0.9.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: gt4py\nVersion: 0.9\n"
+    )
     found = watch("import gt4py.cartesian.stencil_object as s\nprint(s.Other)\n", cwd=tmp_path)
     assert "stencil_object.Other" in found["stdout"]
     (said,) = [each for each in found["not_seen"] if "gt4py" in each]
-    assert said.startswith("calls of gt4py.cartesian.stencil_object (gt4py 0.9): AttributeError: ") and "StencilObject" in said
+    assert (
+        said.startswith("calls of gt4py.cartesian.stencil_object (gt4py 0.9): AttributeError: ")
+        and "StencilObject" in said
+    )
     assert said in found["stderr"]

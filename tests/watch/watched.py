@@ -19,7 +19,8 @@ from gridbuf.watch.report import report
 
 ROOT = Path(gridbuf.__file__).parents[1]
 allocations_are_seen = pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="without a GIL watch does not see allocations, and says so"
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    reason="without a GIL watch does not see allocations, and says so",
 )
 # What a program says that goes on until --live has shown what it does.
 UNTIL_SHOWN = """
@@ -31,19 +32,26 @@ assert shown.wait(300)
 """
 
 
-def python(*words: str | Path, cwd: Path, stdin: str = "", timeout: int = 300, **env: str) -> subprocess.CompletedProcess[str]:
+def python(
+    *words: str | Path, cwd: Path, stdin: str = "", timeout: int = 300, **env: str
+) -> subprocess.CompletedProcess[str]:
     """A fresh Python; what it says is what it says."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
-        [sys.executable, *map(str, words)], cwd=cwd, capture_output=True, text=True, timeout=timeout, input=stdin,
+        [sys.executable, *map(str, words)], cwd=cwd, capture_output=True, text=True,
+        timeout=timeout, input=stdin,
         env={**os.environ, "PYTHONPATH": path, **env},
     )  # fmt: skip
 
 
-def watch(program: str, *options: str, cwd: Path, arguments: tuple[str, ...] = ()) -> dict[str, Any]:
+def watch(
+    program: str, *options: str, cwd: Path, arguments: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The report of a program's source, which ends well."""
     (cwd / "model.py").write_text(program)
-    done = python("-m", "gridbuf", "watch", "--json", "report.json", *options, "model.py", *arguments, cwd=cwd)
+    done = python(
+        "-m", "gridbuf", "watch", "--json", "report.json", *options, "model.py", *arguments, cwd=cwd
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads((cwd / "report.json").read_text())
     found["stdout"], found["stderr"] = done.stdout, done.stderr

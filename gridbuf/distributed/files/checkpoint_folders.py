@@ -1,7 +1,8 @@
 """The folder beside a path in which a checkpoint is written, and its way to the path by one rename.
 
-Each save has a folder of its own, named after path, host, process and a random number: two programs that save to one path do not meet, and the last one
-to end has its checkpoint there. The names of the two folders are exchanged in one step; what was at the path before is removed then. A folder of
+Each save has a folder of its own, named after path, host, process and a random number: two programs
+that save to one path do not meet, and the last one to end has its checkpoint there. The names of
+the two folders are exchanged in one step; what was at the path before is removed then. A folder of
 such a name whose process is gone is removed by the next save.
 """
 
@@ -22,7 +23,8 @@ from gridbuf.distributed.files import manifests
 from gridbuf.distributed.files.stores import Store
 
 ENDING = "unfinished"
-OLD = 86400.0  # seconds after which a folder of another machine is taken for that of a program that is gone
+# seconds after which a folder of another machine is taken for that of a program that is gone
+OLD = 86400.0
 _own: set[str] = set()  # the names of saves of this process that are under way
 
 
@@ -32,7 +34,9 @@ def name_for(where: Path) -> str:
 
 
 def machine() -> str:
-    """This machine, among those that see a file system: its name, and where numbers of processes mean the same."""
+    """This machine, among those that see a file system: its name, and where numbers of processes
+    mean the same.
+    """
     host = re.sub(r"\W", "_", socket.gethostname())[:32]
     try:
         space = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))
@@ -41,7 +45,9 @@ def machine() -> str:
     return f"{host}-{space}"
 
 
-def begin(where: Path, beside: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]) -> None:
+def begin(
+    where: Path, beside: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]
+) -> None:
     """Make the store beside the path; anything at the path that is no checkpoint is left alone."""
     check(where)
     clear(where, complete=False)
@@ -59,22 +65,31 @@ def check(where: Path) -> None:
 
 
 def clear(where: Path, complete: bool) -> None:
-    """Remove the folders of saves to this path whose programs are gone; `complete`: those that have a manifest as well."""
+    """Remove the folders of saves to this path whose programs are gone; `complete`: those that have
+    a manifest as well.
+    """
     pattern = re.compile(re.escape(where.name) + r"\.(\w+-\d+)-(\d+)-[0-9a-f]{8}\." + ENDING)
     for folder in [*where.parent.iterdir()] if where.parent.is_dir() else []:
         its = pattern.fullmatch(folder.name)
         if its is None or folder.name in _own or folder.is_symlink() or not folder.is_dir():
             continue
-        if gone(its[1], int(its[2]), folder) and (complete or not (folder / manifests.NAME).exists()):
+        if gone(its[1], int(its[2]), folder) and (
+            complete or not (folder / manifests.NAME).exists()
+        ):
             with suppress(OSError):  # NFS, while a file in it is open: the next save tries again
                 remove(folder)
 
 
 def gone(where: str, process: int, folder: Path) -> bool:
-    """Whether a process has ended. Of another machine nothing is known but how long its folder has lain there."""
+    """Whether a process has ended. Of another machine nothing is known but how long its folder has
+    lain there.
+    """
     if where != machine():
         with suppress(OSError):
-            return time.time() - max(each.stat().st_mtime for each in (folder, *folder.iterdir())) > OLD
+            return (
+                time.time() - max(each.stat().st_mtime for each in (folder, *folder.iterdir()))
+                > OLD
+            )
         return False
     if process == os.getpid():
         return True
@@ -88,7 +103,9 @@ def gone(where: str, process: int, folder: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder of ours, its manifest first, so that no half of it passes for a checkpoint."""
+    """Remove a folder of ours, its manifest first, so that no half of it passes for a
+    checkpoint.
+    """
     (folder / manifests.NAME).unlink(missing_ok=True)
     shutil.rmtree(folder)
 
@@ -103,7 +120,9 @@ def give_up(beside: Path) -> None:
 
 
 def end_with(where: Path, beside: Path, store: Store, manifest: manifests.Said) -> None:
-    """All ranks have written: the manifest, then the name. The checkpoint that was there is removed afterwards, where that can be done."""
+    """All ranks have written: the manifest, then the name. The checkpoint that was there is removed
+    afterwards, where that can be done.
+    """
     store.finish(beside)
     manifests.write(beside, manifest)
     while not renamed(beside, where):
@@ -114,7 +133,9 @@ def end_with(where: Path, beside: Path, store: Store, manifest: manifests.Said) 
 
 
 def renamed(new: Path, where: Path) -> bool:
-    """Bring a folder to a path, and what was there to its name; False where another program took or freed the path meanwhile."""
+    """Bring a folder to a path, and what was there to its name; False where another program took or
+    freed the path meanwhile.
+    """
     check(where)
     if os.path.lexists(where):
         return exchange(new, where)
@@ -128,10 +149,14 @@ def renamed(new: Path, where: Path) -> bool:
 
 
 def exchange(new: Path, old: Path) -> bool:
-    """Let two folders exchange their names: at once where the system can, in three steps where it cannot."""
+    """Let two folders exchange their names: at once where the system can, in three steps where it
+    cannot.
+    """
     with suppress(AttributeError):
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-        if rename(-100, os.fsencode(new), -100, os.fsencode(old), 2) == 0:  # AT_FDCWD, RENAME_EXCHANGE
+        if (
+            rename(-100, os.fsencode(new), -100, os.fsencode(old), 2) == 0
+        ):  # AT_FDCWD, RENAME_EXCHANGE
             return True
     aside = old.with_name(name_for(old))
     _own.add(aside.name)

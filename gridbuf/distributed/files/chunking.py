@@ -1,6 +1,8 @@
-"""How a field is cut for a file: so that every piece of the file has one rank that writes it, and none is written twice.
+"""How a field is cut for a file: so that every piece of the file has one rank that writes it, and
+none is written twice.
 
-Pieces are cut by places, of which a file has as many as an array has elements: along a staggered axis one more than there are cells.
+Pieces are cut by places, of which a file has as many as an array has elements: along a staggered
+axis one more than there are cells.
 """
 
 from collections.abc import Sequence
@@ -32,18 +34,27 @@ def cut_into(sizes: Sequence[Index], pieces: Sequence[Index]) -> list[tuple[Cuts
 
 
 def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
-    """Pieces as large as the blocks of a regular cut, each written by the rank of the block that it is; how large they are on each tile."""
+    """Pieces as large as the blocks of a regular cut, each written by the rank of the block that it
+    is; how large they are on each tile.
+    """
     there = ground.decomposition
     extents = [places(ground, one, t) for t in range(len(ground.tiles))]
     pieces = []
     for cuts in there.cuts:
-        pieces.append(tuple(largest(axis) if a in one.geometry.axes else 1 for a, axis in enumerate(cuts)))
+        pieces.append(
+            tuple(largest(axis) if a in one.geometry.axes else 1 for a, axis in enumerate(cuts))
+        )
     cut = cut_into(extents, pieces)
     owners: list[int | None] = []
     for block in Decomposition(cut, ground.size).blocks():
-        index = tuple(min(i, count - 1) for i, count in zip(block.index, there.counts[block.tile], strict=True))
+        index = tuple(
+            min(i, count - 1)
+            for i, count in zip(block.index, there.counts[block.tile], strict=True)
+        )
         rank = there.rank_of(there.number_at(block.tile, index))
-        owners.append(block.number % ground.size if rank is None else rank)  # land has faces, beside blocks
+        owners.append(
+            block.number % ground.size if rank is None else rank
+        )  # land has faces, beside blocks
     end = ground.by_places(one, cut, owners)
     return end, pieces
 
@@ -57,13 +68,20 @@ def largest(axis: Cuts) -> int:
 
 
 def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
-    """As many slabs along the slowest dim that the grid cuts as there are ranks, so that each writes long runs."""
+    """As many slabs along the slowest dim that the grid cuts as there are ranks, so that each
+    writes long runs.
+    """
     along = next((ground.dims.index(dim) for dim in dims if dim in ground.dims), None)
     extents = [places(ground, one, t) for t in range(len(ground.tiles))]
     pieces = [
-        tuple(max(-(-n // ground.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)) for extent in extents
+        tuple(
+            max(-(-n // ground.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)
+        )
+        for extent in extents
     ]
     cut = cut_into(extents, pieces)
     tiles = pairwise(Decomposition(cut, ground.size).first)
-    owners = [(i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)]  # each begins elsewhere
+    owners = [
+        (i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)
+    ]  # each begins elsewhere
     return ground.by_places(one, cut, owners)

@@ -1,4 +1,6 @@
-"""What a manifest must say to be used: whatever else it says, it is damaged, and nothing is opened that it names."""
+"""What a manifest must say to be used: whatever else it says, it is damaged, and nothing is opened
+that it names.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,30 +16,62 @@ class Wrong(Exception):
 
 
 def check_all(found: Said) -> None:
-    """Hold all that is used of a manifest to be of the kind that `describe` writes, and of sizes that fit each other."""
+    """Hold all that is used of a manifest to be of the kind that `describe` writes, and of sizes
+    that fit each other.
+    """
     dims = held(found, "dims", "", "list of names", are(is_name))
-    tiles = held(found, "tiles", "", "list of shapes along the dims", are(lambda tile: is_shape(tile, len(dims))))
+    tiles = held(
+        found,
+        "tiles",
+        "",
+        "list of shapes along the dims",
+        are(lambda tile: is_shape(tile, len(dims))),
+    )
     held(found, "store", "", "name", is_name)
     held(found, "attributes", "", "dict", lambda given: isinstance(given, dict))
-    for name, its in held(found, "fields", "", "dict of fields", lambda given: isinstance(given, dict)).items():
+    for name, its in held(
+        found, "fields", "", "dict of fields", lambda given: isinstance(given, dict)
+    ).items():
         if not isinstance(its, dict):
             raise Wrong(f"the field {name!r} is {its!r}, which is no dict")
         check_field(f" of {name!r}", its, dims, tiles)
 
 
 def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> None:
-    order = held(its, "dims", of, "list of different names", lambda given: are(is_name)(given) and len({*given}) == len(given))
+    order = held(
+        its,
+        "dims",
+        of,
+        "list of different names",
+        lambda given: are(is_name)(given) and len({*given}) == len(given),
+    )
     held(its, "dtype", of, "dtype of NumPy", is_dtype)
-    held(its, "checksum", of, "number of 16 digits", lambda given: isinstance(given, str) and len(given) == 16)
+    held(
+        its,
+        "checksum",
+        of,
+        "number of 16 digits",
+        lambda given: isinstance(given, str) and len(given) == 16,
+    )
     cut, count = {*order} & {*dims}, len(tiles)
     by = held(
         its,
         "positions",
         of,
         "dict of positions along the dims that the grid cuts",
-        lambda given: isinstance(given, dict) and {*given} == cut and are(POSITIONS.__contains__)([*given.values()]),
+        lambda given: (
+            isinstance(given, dict)
+            and {*given} == cut
+            and are(POSITIONS.__contains__)([*given.values()])
+        ),
     )
-    held(its, "arrays", of, "list of names, one a tile", lambda given: are(is_name)(given) and len(given) == count)
+    held(
+        its,
+        "arrays",
+        of,
+        "list of names, one a tile",
+        lambda given: are(is_name)(given) and len(given) == count,
+    )
     shapes = held(
         its,
         "shapes",
@@ -74,7 +108,11 @@ def is_name(given: Any) -> bool:
 
 
 def is_shape(given: Any, ndim: int) -> bool:
-    return isinstance(given, list) and len(given) == ndim and all(type(n) is int and 0 <= n < 2**63 for n in given)
+    return (
+        isinstance(given, list)
+        and len(given) == ndim
+        and all(type(n) is int and 0 <= n < 2**63 for n in given)
+    )
 
 
 def is_layout(given: Said, dims: list[str]) -> bool:
@@ -91,7 +129,9 @@ def is_layout(given: Said, dims: list[str]) -> bool:
 
 
 def is_dtype(given: Any) -> bool:
-    """One whose elements are in the array itself. ImportError where only ml_dtypes knows it, and is not there."""
+    """One whose elements are in the array itself. ImportError where only ml_dtypes knows it, and is
+    not there.
+    """
     if not isinstance(given, str):
         return False
     try:

@@ -45,12 +45,17 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, S
     try:
         copy = json.loads(json.dumps(dict(given), allow_nan=False, default=plain))
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"attributes: they are kept as JSON, which has no such value: {error}") from error
+        raise TypeError(
+            f"attributes: they are kept as JSON, which has no such value: {error}"
+        ) from error
     fields: dict[str, Said] = {name: {} for name in names}
     for name in names:
         its = copy.pop(name, {})
         if not isinstance(its, dict):
-            raise TypeError(f"attributes[{name!r}]: expected a dict of what is said of the field, got {type(its).__name__}")
+            raise TypeError(
+                f"attributes[{name!r}]: expected a dict of what is said of the field, got"
+                f" {type(its).__name__}"
+            )
         fields[name] = its
     return copy, fields
 
@@ -74,13 +79,23 @@ def layout_of_field(field: _core.Field) -> Said:
 
 
 def keywords_of(layout: Said, dims: Sequence[str], given: Mapping[str, Any]) -> Said:
-    """The keywords of `Grid.empty` for a field that lies as the saved one did, but for those that were given."""
+    """The keywords of `Grid.empty` for a field that lies as the saved one did, but for those that
+    were given.
+    """
     found = dict(given)
     if not layout:
         return found
     if found.get("halo") is None:
         found["halo"] = [tuple(pair) for pair in layout["halo"]]
-    if not {"backend", "layout", "padding", "byte_alignment", "aligned_index", "device", "memory"} & {*given}:
+    if not {
+        "backend",
+        "layout",
+        "padding",
+        "byte_alignment",
+        "aligned_index",
+        "device",
+        "memory",
+    } & {*given}:
         found.update(layout=tuple(layout["order"]), byte_alignment=layout["alignment"])
     return found
 
@@ -91,14 +106,18 @@ def arrays_of(name: str, tiles: int) -> list[str]:
 
 
 def describe(
-    ground: Ground, subjects: Sequence[Subject], dims: Sequence[Sequence[str]], store: str, periodic: Sequence[str], halo: Any,
+    ground: Ground, subjects: Sequence[Subject], dims: Sequence[Sequence[str]], store: str,
+    periodic: Sequence[str], halo: Any,
     attributes: Said, of_fields: Mapping[str, Said],
 ) -> Said:  # fmt: skip
     """All of a manifest but the checksums."""
     fields: dict[str, Said] = {}
     used: dict[str, int] = {}
     for one, order in zip(subjects, dims, strict=True):
-        by = {ground.dims[a]: p for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)}
+        by = {
+            ground.dims[a]: p
+            for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)
+        }
         its_shapes = [list(shape) for shape in shapes(ground, one._replace(dims=tuple(order)))]
         fields[one.name] = {
             "dims": list(order),
@@ -107,7 +126,8 @@ def describe(
             "arrays": arrays_of(one.name, len(ground.tiles)),
             "shapes": its_shapes,
             "names": [
-                [named(used, dim if by.get(dim, CENTRE) == CENTRE else f"{dim}_face", n) for dim, n in zip(order, shape, strict=True)]
+                [named(used, dim if by.get(dim, CENTRE) == CENTRE else f"{dim}_face", n) for dim,
+                n in zip(order, shape, strict=True)]
                 for shape in its_shapes
             ],
             "attributes": of_fields[one.name],
@@ -161,13 +181,17 @@ def read(path: Path) -> Said:
     except IsADirectoryError as error:
         raise damaged(path, error) from error
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"path: {str(path)!r} has no {NAME}: it is no checkpoint, or was never finished") from None
+        raise ValueError(
+            f"path: {str(path)!r} has no {NAME}: it is no checkpoint, or was never finished"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise damaged(path, error) from error
     if not isinstance(found, dict) or found.get("kind") != KIND:
         raise ValueError(f"path: {str(path)!r} is not what Grid.save writes")
     if found.get("version") != VERSION:
-        raise ValueError(f"path: {str(path)!r} has version {found.get('version')}, known is {VERSION}")
+        raise ValueError(
+            f"path: {str(path)!r} has version {found.get('version')}, known is {VERSION}"
+        )
     try:
         check_all(found)
     except Wrong as error:

@@ -1,8 +1,9 @@
 """Saving fields of a grid, and loading them on any number of ranks and any cut.
 
-All is written beside the path and renamed at the end, when every rank has said that its part is on the disk; until then what was there stays.
-A file has one value for each place of a tile: along a fold and along edges where axes turn each side keeps its own, so that vectors come back as
-they were, without a rule.
+All is written beside the path and renamed at the end, when every rank has said that its part is on
+the disk; until then what was there stays. A file has one value for each place of a tile: along a
+fold and along edges where axes turn each side keeps its own, so that vectors come back as they
+were, without a rule.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,12 +25,20 @@ from gridbuf.distributed.geometry.blocks import Block, Index
 from gridbuf.distributed.plans.plan import on_blocks
 from gridbuf.distributed.plans.planning import plain
 from gridbuf.distributed.whole_fields.checksums import header, of_block
-from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, subjects_of, summed, way_of
+from gridbuf.distributed.whole_fields.ground import (
+    Ground,
+    agreed_subjects,
+    subjects_of,
+    summed,
+    way_of,
+)
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back, subject
 from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
 
-AT_ONCE = 2**18  # points whose checksum is worked out at a time: it takes several times their memory
+AT_ONCE = (
+    2**18
+)  # points whose checksum is worked out at a time: it takes several times their memory
 
 
 def read_format(given: Any) -> str:
@@ -40,7 +49,9 @@ def read_format(given: Any) -> str:
     if given not in STORES:
         raise ValueError(f"format: {given!r} is neither 'zarr' nor 'npy'")
     if given == "zarr" and not zarr_is_there():
-        raise ValueError("format: 'zarr' needs the package zarr (pip install zarr), which is not installed")
+        raise ValueError(
+            "format: 'zarr' needs the package zarr (pip install zarr), which is not installed"
+        )
     return given
 
 
@@ -66,7 +77,8 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
 
 def saving(
     ranks: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
-    options: Mapping[str, Any], periodic: Sequence[str], halo: Any, progress: Callable[[float], Any] | None,
+    options: Mapping[str, Any], periodic: Sequence[str], halo: Any,
+    progress: Callable[[float], Any] | None,
 ) -> None:  # fmt: skip
     """The steps of `Grid.save`."""
     names = list(fields)
@@ -97,14 +109,23 @@ def saving(
         return where, kind, store, mine, said, words
 
     where, kind, store, mine, said, words = prepare()
-    layouts = [manifests.layout_of_field(on_blocks(given, len(ground.blocks), name)[0]) for name, given in fields.items() if mine]
+    layouts = [
+        manifests.layout_of_field(on_blocks(given, len(ground.blocks), name)[0])
+        for name, given in fields.items()
+        if mine
+    ]
     tell = {"beside": folders.name_for(where), "layouts": layouts}
-    subjects, tale, _ = agreed_subjects(ranks, ground, "save", words, ground.first, mine, names, tell)
+    subjects, tale, _ = agreed_subjects(
+        ranks, ground, "save", words, ground.first, mine, names, tell
+    )
     manifest = manifests.describe(ground, subjects, tale["dims"], kind, periodic, halo, *said)
     for one, layout in zip(subjects, tale["layouts"], strict=True):
         manifest["fields"][one.name]["layout"] = layout
     cuts = [
-        ground.memo(("cut", kind, one.geometry, tuple(dims), str(one.sizes)), lambda: pieces_of(ground, one, dims, kind))  # noqa: B023
+        ground.memo(
+            ("cut", kind, one.geometry, tuple(dims), str(one.sizes)),
+            lambda: pieces_of(ground, one, dims, kind),  # noqa: B023
+        )
         for one, dims in zip(subjects, tale["dims"], strict=True)
     ]
     beside = where.with_name(tale["beside"])
@@ -135,30 +156,45 @@ def saving(
         raise
 
 
-def pieces_of(ground: Ground, one: Subject, dims: Sequence[str], kind: str) -> tuple[End, list[list[int]]]:
-    """Who writes which places, and how large the pieces are on each tile, along the array's dims."""
+def pieces_of(
+    ground: Ground, one: Subject, dims: Sequence[str], kind: str
+) -> tuple[End, list[list[int]]]:
+    """Who writes which places, and how large the pieces are on each tile, along the array's
+    dims.
+    """
     if kind == "npy":
         return in_slabs(ground, one, dims), []
     end, sizes = blockwise(ground, one)
-    return end, [[max(n, 1) for n in one.shape(dims, dict(zip(ground.dims, size, strict=True)))] for size in sizes]
+    return end, [
+        [max(n, 1) for n in one.shape(dims, dict(zip(ground.dims, size, strict=True)))]
+        for size in sizes
+    ]
 
 
 def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index) -> list[slice]:
     """Where on its tile an array with a block's points lies, whose axes are these dims."""
     starts = dict(zip(names, block.start, strict=True))
-    return [slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)]
+    return [
+        slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)
+    ]
 
 
 Pieces = list[tuple[Block, NDArray[Any]]]
 
 
-def moved(ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str) -> Pieces:
+def moved(
+    ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str
+) -> Pieces:
     """The pieces of a field that this rank writes."""
     blocks = [block for block in end.decomposition.blocks_of(ground.rank) if all(block.shape)]
 
     def begin() -> tuple[Pieces, Transfer]:
         made = [
-            np.asarray(_core.zeros(one.shape(dims, dict(zip(ground.dims, block.shape, strict=True))), one.dtype))
+            np.asarray(
+                _core.zeros(
+                    one.shape(dims, dict(zip(ground.dims, block.shape, strict=True))), one.dtype
+                )
+            )
             for block in blocks
         ]
         way = way_of(
@@ -173,7 +209,10 @@ def moved(ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: En
             (ground.decomposition.rank_of, end.decomposition.rank_of),
         )
         arrays = {block.number: array for block, array in zip(blocks, made, strict=True)}
-        return list(zip(blocks, made, strict=True)), Transfer([way], [ground.arrays(one, dims)], [arrays]).pack()
+        return (
+            list(zip(blocks, made, strict=True)),
+            Transfer([way], [ground.arrays(one, dims)], [arrays]).pack(),
+        )
 
     pieces, transfer = begin()
     transfer.run(ranks)
@@ -181,18 +220,28 @@ def moved(ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: En
 
 
 def put(
-    store: Store, folder: Path, field: Mapping[str, Any], ground: Ground, one: Subject, dims: Sequence[str], pieces: Pieces,
+    store: Store, folder: Path, field: Mapping[str, Any], ground: Ground, one: Subject,
+    dims: Sequence[str], pieces: Pieces,
     sums: NDArray[np.uint64], i: int,
 ) -> None:  # fmt: skip
     """Write what is this rank's, and add its checksum."""
     head = header(one.dims, one.dtype)
     for block, array in pieces:
-        store.write(folder, field["arrays"][block.tile], box_of(block, ground.dims, dims, array.shape), array)
+        store.write(
+            folder,
+            field["arrays"][block.tile],
+            box_of(block, ground.dims, dims, array.shape),
+            array,
+        )
         whole = tuple((0, block.shape[a]) for a in one.geometry.axes)
-        sums[i : i + 1] += checksum(_core.Field(array, dims=tuple(dims)), one, block, head, [whole], ground.dims)
+        sums[i : i + 1] += checksum(
+            _core.Field(array, dims=tuple(dims)), one, block, head, [whole], ground.dims
+        )
 
 
-def checksum(field: _core.Field, one: Subject, block: Block, head: int, parts: Any, names: Sequence[str]) -> np.uint64:
+def checksum(
+    field: _core.Field, one: Subject, block: Block, head: int, parts: Any, names: Sequence[str]
+) -> np.uint64:
     """Of parts of a block, a few points at a time."""
     total = 0
     for part in parts:
@@ -284,10 +333,19 @@ def loading(
 
     def get() -> Checkpoint:
         store = STORES[manifest["store"]]()
-        made = Checkpoint(manifest["attributes"], {name: manifest["fields"][name]["attributes"] for name in wanted})
+        made = Checkpoint(
+            manifest["attributes"],
+            {name: manifest["fields"][name]["attributes"] for name in wanted},
+        )
         for i, name in enumerate(wanted):
             made[name] = get_field(
-                store, where, manifest["fields"][name], ground, name, make, sums[i : i + 1] if verify else None
+                store,
+                where,
+                manifest["fields"][name],
+                ground,
+                name,
+                make,
+                sums[i : i + 1] if verify else None,
             )
             if progress is not None:
                 progress((i + 1) / len(wanted))
@@ -300,7 +358,8 @@ def loading(
         for name, number in zip(wanted, total, strict=True):
             if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
                 raise ValueError(
-                    f"path: the values of {name!r} in {str(where)!r} are not those that were saved: their checksum differs"
+                    f"path: the values of {name!r} in {str(where)!r} are not those that were saved:"
+                    " their checksum differs"
                 )
     return made
 
@@ -309,19 +368,31 @@ def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where:
     tiles = tuple(tuple(tile) for tile in manifest["tiles"])
     if (tiles, tuple(manifest["dims"])) != (ground.tiles, ground.dims):
         raise ValueError(
-            f"path: {str(where)!r} has tiles {tiles} along {tuple(manifest['dims'])}, this grid {ground.tiles} along {ground.dims}"
+            f"path: {str(where)!r} has tiles {tiles} along {tuple(manifest['dims'])}, this grid"
+            f" {ground.tiles} along {ground.dims}"
         )
     for name in names:
         if name not in manifest["fields"]:
-            raise ValueError(f"names: {name!r} is not in {str(where)!r}, which has {', '.join(manifest['fields'])}")
+            raise ValueError(
+                f"names: {name!r} is not in {str(where)!r}, which has"
+                f" {', '.join(manifest['fields'])}"
+            )
     if manifest["store"] not in STORES:
         raise ValueError(f"path: {str(where)!r} is kept as {manifest['store']!r}, which is unknown")
     if manifest["store"] == "zarr" and not zarr_is_there():
-        raise ValueError(f"path: {str(where)!r} is kept as Zarr; install the package zarr (pip install zarr)")
+        raise ValueError(
+            f"path: {str(where)!r} is kept as Zarr; install the package zarr (pip install zarr)"
+        )
 
 
 def get_field(
-    store: Store, where: Path, field: manifests.Said, ground: Ground, name: str, make: Callable[..., Any], sums: Any
+    store: Store,
+    where: Path,
+    field: manifests.Said,
+    ground: Ground,
+    name: str,
+    make: Callable[..., Any],
+    sums: Any,
 ) -> Any:
     """A field on this rank's blocks, read from its own boxes alone."""
     dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
@@ -339,7 +410,9 @@ def get_field(
     for block, domain in zip(ground.blocks, one.domains, strict=True):
         array = array_of(domain, dims)
         box = box_of(block, ground.dims, dims, array.shape)
-        store.read(where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array)
+        store.read(
+            where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
+        )
         if sums is not None:
             sums += checksum(domain, one, block, head, owned.owned(block), ground.dims)
     bring_back(one)

@@ -26,8 +26,12 @@ class Store(Protocol):
     def check(self, dtype: np.dtype[Any], name: str) -> None:
         """ValueError that names the field where such elements cannot be kept."""
 
-    def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
-        """One rank makes the arrays, without values: their shapes and dtypes; of each field the size of its pieces on each tile."""
+    def prepare(
+        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+    ) -> None:
+        """One rank makes the arrays, without values: their shapes and dtypes; of each field the
+        size of its pieces on each tile.
+        """
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
         """Write a piece, which is nobody else's."""
@@ -38,8 +42,18 @@ class Store(Protocol):
     def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> Any:
         """ValueError where an array is not what was said of it, before memory is made for it."""
 
-    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
-        """Read a box into an array; ValueError that names path, array and chunk where it is damaged."""
+    def read(
+        self,
+        folder: Path,
+        name: str,
+        said: Said,
+        shape: Sequence[int],
+        box: Box,
+        target: NDArray[Any],
+    ) -> None:
+        """Read a box into an array; ValueError that names path, array and chunk where it is
+        damaged.
+        """
 
 
 def zarr_is_there() -> bool:
@@ -67,11 +81,17 @@ class NumpyFiles:
         if found != raw(dtype):
             raise ValueError(lacking)
 
-    def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
+    def prepare(
+        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+    ) -> None:
         for field in said["fields"].values():
             for name, shape in zip(field["arrays"], field["shapes"], strict=True):
                 dtype = raw(dtype_of(field["dtype"]))
-                header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
+                header = {
+                    "descr": np.lib.format.dtype_to_descr(dtype),
+                    "fortran_order": False,
+                    "shape": tuple(shape),
+                }
                 with open(folder / f"{name}.npy", "wb") as file:
                     np.lib.format.write_array_header_2_0(file, header)
                     file.truncate(file.tell() + prod(shape) * dtype.itemsize)
@@ -86,8 +106,13 @@ class NumpyFiles:
                 inner -= 1
             steps = [prod(shape[a + 1 :]) * item for a in range(len(shape))]
             for index in np.ndindex(values.shape[:inner]):
-                at = start + sum((i + part.start) * step for i, part, step in zip(index, box, steps, strict=False))
-                at += sum(part.start * step for part, step in zip(box[inner:], steps[inner:], strict=True))
+                at = start + sum(
+                    (i + part.start) * step
+                    for i, part, step in zip(index, box, steps, strict=False)
+                )
+                at += sum(
+                    part.start * step for part, step in zip(box[inner:], steps[inner:], strict=True)
+                )
                 run: Any = values[index].reshape(-1).view("u1")
                 write_all(file.fileno(), memoryview(run), at)
             file.flush()
@@ -112,19 +137,34 @@ class NumpyFiles:
         check_array(folder, name, (its, its_dtype), (tuple(shape), dtype))
         wanted = start + prod(shape) * dtype.itemsize
         if fortran or size != wanted:
-            raise ValueError(f"path: {str(path)!r} is damaged: {size} bytes, {wanted} belong there in C order")
+            raise ValueError(
+                f"path: {str(path)!r} is damaged: {size} bytes, {wanted} belong there in C order"
+            )
         return start
 
-    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
+    def read(
+        self,
+        folder: Path,
+        name: str,
+        said: Said,
+        shape: Sequence[int],
+        box: Box,
+        target: NDArray[Any],
+    ) -> None:
         start, dtype = self.examine(folder, name, said, shape), dtype_of(said["dtype"])
         if prod(shape) and target.size:
             values: Any = np.memmap(folder / f"{name}.npy", raw(dtype), "r", start, tuple(shape))
-            target[...] = values[(*box, ...)].view(dtype)  # without dims too an array: a number would forget its byte order
+            target[...] = values[(*box, ...)].view(
+                dtype
+            )  # without dims too an array: a number would forget its byte order
 
 
 def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
-    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+    reader = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
     if reader is None:
         raise ValueError(f"version {version} of its format is unknown")
     found: tuple[tuple[int, ...], bool, np.dtype[Any]] = reader(file)
@@ -138,7 +178,9 @@ def writing(path: Path, nbytes: int) -> Iterator[None]:
         yield
     except OSError as error:
         text = error.strerror or str(error)
-        raise OSError(error.errno or 0, f"{text}: {nbytes} bytes were to be written", str(path)) from error
+        raise OSError(
+            error.errno or 0, f"{text}: {nbytes} bytes were to be written", str(path)
+        ) from error
 
 
 def write_all(number: int, values: memoryview, at: int) -> None:
@@ -150,13 +192,23 @@ def write_all(number: int, values: memoryview, at: int) -> None:
 def check_array(folder: Path, name: str, found: tuple[Any, Any], wanted: tuple[Any, Any]) -> None:
     for fact, a, b in zip(("shape", "dtype"), found, wanted, strict=True):
         if a != b:
-            raise ValueError(f"path: the {fact} of its array {name!r} is {a}, its manifest says {b}; in {str(folder)!r}")
+            raise ValueError(
+                f"path: the {fact} of its array {name!r} is {a}, its manifest says {b}; in"
+                f" {str(folder)!r}"
+            )
 
 
 class ZarrArrays:
-    """One Zarr array each, in a group that xarray opens: whole chunks (or shards) are one rank's."""
+    """One Zarr array each, in a group that xarray opens: whole chunks (or shards) are one
+    rank's.
+    """
 
-    def __init__(self, chunks: Mapping[str, int] | None = None, shards: bool = False, compressors: Any = "auto") -> None:
+    def __init__(
+        self,
+        chunks: Mapping[str, int] | None = None,
+        shards: bool = False,
+        compressors: Any = "auto",
+    ) -> None:
         self._inner, self._shards, self._compressors = chunks or {}, shards, compressors
         self._open: dict[tuple[Path, str], Any] = {}
         if not isinstance(compressors, str) or compressors != "auto":
@@ -166,7 +218,8 @@ class ZarrArrays:
         lacking = f"{name}: Zarr has no elements of dtype {dtype}; save with format='npy'"
         if dtype.kind == "V" and dtype.names is None:
             raise ValueError(lacking)
-        found, wanted = self._try_out(dtype, ValueError, lacking).newbyteorder("="), dtype.newbyteorder("=")
+        found = self._try_out(dtype, ValueError, lacking).newbyteorder("=")
+        wanted = dtype.newbyteorder("=")
         if found != wanted:  # records whose fields do not touch
             raise ValueError(f"{lacking} (it would make {found} of it)")
 
@@ -176,11 +229,15 @@ class ZarrArrays:
 
         try:
             with quiet():
-                return zarr.create_array({}, shape=(1,), dtype=dtype, compressors=self._compressors).dtype
+                return zarr.create_array(
+                    {}, shape=(1,), dtype=dtype, compressors=self._compressors
+                ).dtype
         except (TypeError, ValueError, KeyError) as error:
             raise kind(f"{problem} ({error})") from error
 
-    def prepare(self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]) -> None:
+    def prepare(
+        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+    ) -> None:
         import zarr
 
         with quiet():
@@ -189,10 +246,18 @@ class ZarrArrays:
             for field_name, field in said["fields"].items():
                 for t, name in enumerate(field["arrays"]):
                     piece = tuple(chunks[field_name][t])
-                    inner = tuple(min(self._inner.get(dim, n), n) for dim, n in zip(field["dims"], piece, strict=True))
-                    for dim, n, whole, all_of_it in zip(field["dims"], inner, piece, field["shapes"][t], strict=True):
+                    inner = tuple(
+                        min(self._inner.get(dim, n), n)
+                        for dim, n in zip(field["dims"], piece, strict=True)
+                    )
+                    for dim, n, whole, all_of_it in zip(
+                        field["dims"], inner, piece, field["shapes"][t], strict=True
+                    ):
                         if (whole % n) and whole < all_of_it:
-                            raise ValueError(f"chunks: {n} along {dim} do not divide the {whole} points that one rank writes")
+                            raise ValueError(
+                                f"chunks: {n} along {dim} do not divide the {whole} points that one"
+                                " rank writes"
+                            )
                     group.create_array(
                         name,
                         shape=tuple(field["shapes"][t]),
@@ -218,7 +283,9 @@ class ZarrArrays:
         known = self._open.get((folder, name))
         if known is None:
             with quiet():
-                known = self._open[folder, name] = zarr.open_array(str(folder / name), mode="r+", zarr_format=3)
+                known = self._open[folder, name] = zarr.open_array(
+                    str(folder / name), mode="r+", zarr_format=3
+                )
         return known
 
     def finish(self, folder: Path) -> None:
@@ -232,20 +299,43 @@ class ZarrArrays:
 
         try:
             with quiet():
-                array = self._open.get((folder, name)) or zarr.open_array(str(folder / name), mode="r", zarr_format=3)
-                found, files = array.dtype.newbyteorder("="), array.shards or array.chunks  # Zarr swaps bytes itself
+                array = self._open.get((folder, name)) or zarr.open_array(
+                    str(folder / name), mode="r", zarr_format=3
+                )
+                found, files = (
+                    array.dtype.newbyteorder("="),
+                    array.shards or array.chunks,
+                )  # Zarr swaps bytes itself
         except FileNotFoundError:
             raise ValueError(f"path: its array {name!r} is missing in {str(folder)!r}") from None
         except Exception as error:  # of whatever the store says of itself
-            if isinstance(error, OSError) and not isinstance(error, NotADirectoryError | IsADirectoryError):
+            if isinstance(error, OSError) and not isinstance(
+                error, NotADirectoryError | IsADirectoryError
+            ):
                 raise  # the disk's
             raise damage(error, folder, name) from error
-        check_array(folder, name, (array.shape, found), (tuple(shape), dtype_of(said["dtype"]).newbyteorder("=")))
-        if any(n > max(whole, 1) for n, whole in zip((*files, *array.chunks), (*shape, *shape), strict=True)):
+        check_array(
+            folder,
+            name,
+            (array.shape, found),
+            (tuple(shape), dtype_of(said["dtype"]).newbyteorder("=")),
+        )
+        if any(
+            n > max(whole, 1)
+            for n, whole in zip((*files, *array.chunks), (*shape, *shape), strict=True)
+        ):
             raise damage(f"chunks of {files} points in an array of {tuple(shape)}", folder, name)
         self._open[folder, name] = array
 
-    def read(self, folder: Path, name: str, said: Said, shape: Sequence[int], box: Box, target: NDArray[Any]) -> None:
+    def read(
+        self,
+        folder: Path,
+        name: str,
+        said: Said,
+        shape: Sequence[int],
+        box: Box,
+        target: NDArray[Any],
+    ) -> None:
         self.examine(folder, name, said, shape)
         array = self._open[folder, name]
         if not target.size:
@@ -259,15 +349,22 @@ class ZarrArrays:
                 try:
                     array[part]
                 except Exception as its:
-                    raise damage(f"its chunk {str(path.relative_to(folder / name))!r}: {its}", folder, name) from its
+                    raise damage(
+                        f"its chunk {str(path.relative_to(folder / name))!r}: {its}", folder, name
+                    ) from its
             raise damage(error, folder, name) from error
 
 
 def chunks_of(array: Any, folder: Path, box: Box) -> Iterator[tuple[tuple[slice, ...], Path]]:
     """The files of an array that a box lies in, each with its points."""
     files = array.shards or array.chunks
-    for index in product(*(range(part.start // n, -(-part.stop // n)) for part, n in zip(box, files, strict=True))):
-        part = tuple(slice(i * n, min((i + 1) * n, whole)) for i, n, whole in zip(index, files, array.shape, strict=True))
+    for index in product(
+        *(range(part.start // n, -(-part.stop // n)) for part, n in zip(box, files, strict=True))
+    ):
+        part = tuple(
+            slice(i * n, min((i + 1) * n, whole))
+            for i, n, whole in zip(index, files, array.shape, strict=True)
+        )
         yield part, folder / array.metadata.encode_chunk_key(index)
 
 
@@ -284,7 +381,9 @@ def for_xarray(attributes: Said, dtype: np.dtype[Any]) -> Said:
 
 
 class quiet(warnings.catch_warnings):
-    """Without Zarr's warnings that consolidated metadata and some dtypes are not in its specification yet."""
+    """Without Zarr's warnings that consolidated metadata and some dtypes are not in its
+    specification yet.
+    """
 
     def __enter__(self) -> None:
         super().__enter__()

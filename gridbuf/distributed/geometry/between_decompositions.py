@@ -1,7 +1,8 @@
-"""Links from the blocks of one decomposition to those of another of the same tiles: gathering, scattering, redistributing, writing.
+"""Links from the blocks of one decomposition to those of another of the same tiles: gathering,
+scattering, redistributing, writing.
 
-Each end counts points in its own way: by the cells of the grid, whose faces are one more than they, or by places, of which an array has
-as many as it has elements.
+Each end counts points in its own way: by the cells of the grid, whose faces are one more than they,
+or by places, of which an array has as many as it has elements.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,16 +35,22 @@ class Copies:
     end
         The field.
     partner
-        The positions of the field that stands for this one where axes are turned: the other component. Empty: itself.
+        The positions of the field that stands for this one where axes are turned: the other
+        component. Empty: itself.
     straight
-        Whether only seams that move points count: then what lies at a place needs neither sign nor partner.
+        Whether only seams that move points count: then what lies at a place needs neither sign nor
+        partner.
     """
 
-    def __init__(self, topology: Topology | None, end: End, partner: Index = (), straight: bool = False) -> None:
+    def __init__(
+        self, topology: Topology | None, end: End, partner: Index = (), straight: bool = False
+    ) -> None:
         self._topology, self._end, self._partner, self._straight = topology, end, partner, straight
 
     def of(self, tile: int, box: Box) -> Iterator[tuple[Box, list[Copy]]]:
-        """Parts of a box within a tile, and all places of their points that the field has, the owner's first."""
+        """Parts of a box within a tile, and all places of their points that the field has, the
+        owner's first.
+        """
         if self._topology is None:
             yield box, [(tile, identity(len(box)))]
             return
@@ -71,11 +78,15 @@ class Copies:
         return all(positions[d] == self._end.positions[axis] for d, axis in enumerate(how.axes))
 
     def kept(self, tile: int, box: Box) -> Iterator[tuple[int, Map, Box]]:
-        """The blocks that keep the points of a box: number, the way from the box to them, and which there."""
+        """The blocks that keep the points of a box: number, the way from the box to them, and which
+        there.
+        """
         return kept(self._end.decomposition, self._end.axes, self.of(tile, box))
 
     def owned(self, block: Block) -> list[tuple[tuple[int, int], ...]]:
-        """The own points of a block that it owns, as (start, stop) along the end's axes: of every point one copy."""
+        """The own points of a block that it owns, as (start, stop) along the end's axes: of every
+        point one copy.
+        """
         domain, parts = self._end.domain(block), []
         if is_empty(domain):
             return []
@@ -83,7 +94,8 @@ class Copies:
             if number == block.number and how.moves_only and not any(how.shift):
                 parts.append(
                     tuple(
-                        ((first - own) // 2, (last - own) // 2 + 1) for (first, last), (own, _) in zip(box, domain, strict=True)
+                        ((first - own) // 2, (last - own) // 2 + 1)
+                        for (first, last), (own, _) in zip(box, domain, strict=True)
                     )
                 )
         return parts
@@ -97,23 +109,38 @@ class Between:
         self._shift = tuple(p - q for p, q in zip(source.positions, target.positions, strict=True))
 
     def filling(self, block: Block, wanted: set[int] | None = None) -> list[Link]:
-        """What a block of the target is filled from; of these, if asked, only what comes from some blocks."""
+        """What a block of the target is filled from; of these, if asked, only what comes from some
+        blocks.
+        """
         domain, links = self._target.domain(block), []
         if is_empty(domain):
             return []
         there = moved(domain, self._shift)
         for number, how, box in self._copies.kept(block.tile, there):
             if wanted is None or number in wanted:
-                links.append(linked(self._source.axes, there, block.number, self._source.decomposition.block(number), how, box))
+                links.append(
+                    linked(
+                        self._source.axes,
+                        there,
+                        block.number,
+                        self._source.decomposition.block(number),
+                        how,
+                        box,
+                    )
+                )
         links.sort(key=lambda link: link[:2])  # stable: the walk's order among those of two blocks
         return links
 
     def giving(self, blocks: Sequence[Block]) -> Iterator[Link]:
-        """What the blocks of the target take from some of the source's: for each of them in the order of its `filling`."""
+        """What the blocks of the target take from some of the source's: for each of them in the
+        order of its `filling`.
+        """
         back, asking = tuple(-by for by in self._shift), set()
         for block in blocks:
             for tile, box in self._copies.everywhere(block):
-                holders = self._target.decomposition.holders(tile, self._target.axes, moved(box, back), None)
+                holders = self._target.decomposition.holders(
+                    tile, self._target.axes, moved(box, back), None
+                )
                 asking |= {number for number, _ in holders}
         mine = {block.number for block in blocks}
         for number in sorted(asking):

@@ -1,4 +1,6 @@
-"""Blocks: which part of which tile each is, and which rank has it. No list of them is kept where their number follows a rule."""
+"""Blocks: which part of which tile each is, and which rank has it. No list of them is kept where
+their number follows a rule.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
@@ -23,7 +25,8 @@ class Block(NamedTuple):
     tile : int
         The tile it is a part of.
     start, stop : tuple of int
-        Its first point along each of the grid's dims, and the one after its last, counted in the whole tile.
+        Its first point along each of the grid's dims, and the one after its last, counted in the
+        whole tile.
     rank : int or None
         Who has it; None: nobody, it is land.
     number : int
@@ -58,7 +61,12 @@ class Block(NamedTuple):
 class Decomposition:
     """The cuts of every tile, and the owners of the blocks."""
 
-    def __init__(self, cuts: Sequence[tuple[Cuts, ...]], size: int, owners: Sequence[int | None] | None = None) -> None:
+    def __init__(
+        self,
+        cuts: Sequence[tuple[Cuts, ...]],
+        size: int,
+        owners: Sequence[int | None] | None = None,
+    ) -> None:
         self.cuts, self.size, self.owners = cuts, size, owners
         self.counts = [tuple(axis.count for axis in tile) for tile in cuts]
         self.first = [0, *accumulate(prod(counts) for counts in self.counts)]
@@ -66,13 +74,22 @@ class Decomposition:
         self.has_land = owners is not None and None in owners
 
     def rank_of(self, number: int) -> int | None:
-        return number * self.size // self.number_of_blocks if self.owners is None else self.owners[number]
+        return (
+            number * self.size // self.number_of_blocks
+            if self.owners is None
+            else self.owners[number]
+        )
 
     def numbers_of(self, rank: int) -> list[int]:
         """The blocks of a rank, in their order."""
         if self.owners is not None:
             return [number for number, owner in enumerate(self.owners) if owner == rank]
-        return [*range(-(-rank * self.number_of_blocks // self.size), -(-(rank + 1) * self.number_of_blocks // self.size))]
+        return [
+            *range(
+                -(-rank * self.number_of_blocks // self.size),
+                -(-(rank + 1) * self.number_of_blocks // self.size),
+            )
+        ]
 
     def number_at(self, tile: int, index: Sequence[int]) -> int:
         number = 0
@@ -89,7 +106,10 @@ class Decomposition:
             rest, i = divmod(rest, count)
             index.append(i)
         index.reverse()
-        ends = [(cuts.start(i), cuts.start(i + 1)) for cuts, i in zip(self.cuts[tile], index, strict=True)]
+        ends = [
+            (cuts.start(i), cuts.start(i + 1))
+            for cuts, i in zip(self.cuts[tile], index, strict=True)
+        ]
         start, stop = zip(*ends, strict=True)
         return Block(tuple(index), tile, start, stop, self.rank_of(number), number)
 
@@ -99,14 +119,23 @@ class Decomposition:
     def blocks(self) -> Iterator[Block]:
         return map(self.block, range(self.number_of_blocks))
 
-    def keepers(self, tile: int, axes: Index, box: Box, beside: Index | None) -> tuple[list[Part], list[Box]]:
-        """Which blocks keep the points of a box along some axes of a tile, and what only land holds.
+    def keepers(
+        self, tile: int, axes: Index, box: Box, beside: Index | None
+    ) -> tuple[list[Part], list[Box]]:
+        """Which blocks keep the points of a box along some axes of a tile, and what only land
+        holds.
 
-        Of the blocks that hold a point the lowest keeps it. Along the other axes it is the block of index `beside`, or the lowest.
+        Of the blocks that hold a point the lowest keeps it. Along the other axes it is the block of
+        index `beside`, or the lowest.
         """
         if not self.has_land:
             index, parts = [0] * len(self.counts[tile]) if beside is None else list(beside), []
-            for spans in product(*[self.cuts[tile][axis].keepers(*ends) for axis, ends in zip(axes, box, strict=True)]):
+            for spans in product(
+                *[
+                    self.cuts[tile][axis].keepers(*ends)
+                    for axis, ends in zip(axes, box, strict=True)
+                ]
+            ):
                 for axis, span in zip(axes, spans, strict=True):
                     index[axis] = span[0]
                 parts.append((self.number_at(tile, index), tuple([span[1:] for span in spans])))

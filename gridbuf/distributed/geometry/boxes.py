@@ -1,14 +1,17 @@
 """Boxes of points and signed permutations of axes, in doubled coordinates: integers only.
 
-The centre of cell i lies at 2i + 1 and its low face at 2i, so that one map serves every position of a point in its cell.
-A box has (first, last) along each axis, both within, in steps of 2: all its points have the same parity along an axis.
+The centre of cell i lies at 2i + 1 and its low face at 2i, so that one map serves every position of
+a point in its cell. A box has (first, last) along each axis, both within, in steps of 2: all its
+points have the same parity along an axis.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
 Box = tuple[tuple[int, int], ...]
-Linear = tuple[int, int, int]  # sign * x[axis] + shift, as (axis, sign, shift); sign 0 is a constant
+Linear = tuple[
+    int, int, int
+]  # sign * x[axis] + shift, as (axis, sign, shift); sign 0 is a constant
 
 
 class Map(NamedTuple):
@@ -21,7 +24,8 @@ class Map(NamedTuple):
     def of(self, box: Box) -> Box:
         """The image of a box."""
         return tuple([
-            (box[axis][0] + shift, box[axis][1] + shift) if sign > 0 else (shift - box[axis][1], shift - box[axis][0])
+            (box[axis][0] + shift, box[axis][1] + shift) if sign > 0 else (shift - box[axis][1],
+            shift - box[axis][0])
             for axis, sign, shift in zip(*self, strict=True)
         ])  # fmt: skip
 
@@ -100,7 +104,9 @@ def subtract(box: Box, hole: Box) -> Iterator[Box]:
 
 
 def compare(box: Box, f: Linear, g: Linear) -> Iterator[tuple[Box, int]]:
-    """Parts of a box with the sign of f - g there: where it changes along a diagonal, one slice each."""
+    """Parts of a box with the sign of f - g there: where it changes along a diagonal, one slice
+    each.
+    """
     if f == g:
         yield box, 0
         return

@@ -6,7 +6,9 @@ from itertools import accumulate
 
 
 class Cuts:
-    """The blocks of an axis of n points: `starts(k)` of each, and which of them hold given points."""
+    """The blocks of an axis of n points: `starts(k)` of each, and which of them hold given
+    points.
+    """
 
     __slots__ = ("count", "given", "longer", "n", "shorter")
 
@@ -20,7 +22,9 @@ class Cuts:
         return k * self.shorter + min(k, self.longer) if self.given is None else self.given[k]
 
     def holders(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
-        """Blocks that hold some of the points from first to last (doubled), and which: faces between two are held by both."""
+        """Blocks that hold some of the points from first to last (doubled), and which: faces
+        between two are held by both.
+        """
         k = max(0, self.find((first - 1) // 2))
         while k < self.count and 2 * self.start(k) <= last:
             low, high = max(first, 2 * self.start(k)), min(last, 2 * self.start(k + 1))
@@ -33,7 +37,9 @@ class Cuts:
     def keepers(self, first: int, last: int) -> list[tuple[int, int, int]]:
         """As `holders`, each point once: with the lowest block that holds it."""
         k, found = max(0, self.find((first - 1) // 2)), []
-        if k < self.count and first >= 2 * self.start(k) and last <= 2 * self.start(k + 1):  # as most do
+        if (
+            k < self.count and first >= 2 * self.start(k) and last <= 2 * self.start(k + 1)
+        ):  # as most do
             return [(k, first, last)]
         for k, low, high in self.holders(first, last):
             if max(low, first) <= high:

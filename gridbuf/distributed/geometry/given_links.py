@@ -25,7 +25,9 @@ class Given(NamedTuple):
 class GivenLinks(LinkBuilder):
     """Each tile is one block, and halos are filled by the links in a list alone."""
 
-    def __init__(self, topology: Topology, decomposition: Decomposition, links: Sequence[Given]) -> None:
+    def __init__(
+        self, topology: Topology, decomposition: Decomposition, links: Sequence[Given]
+    ) -> None:
         super().__init__(topology, decomposition)
         self.straight = False
         self._into: dict[int, list[Given]] = {}
@@ -40,7 +42,12 @@ class GivenLinks(LinkBuilder):
         self._farthest = [
             (
                 min(links, key=lambda given: given.link.at[a]),
-                max(links, key=lambda given: given.link.at[a] + given.link.shape[a] - topology.tiles[given.link.dst][a]),
+                max(
+                    links,
+                    key=lambda given: (
+                        given.link.at[a] + given.link.shape[a] - topology.tiles[given.link.dst][a]
+                    ),
+                ),
             )
             for a in range(topology.ndim * bool(links))
         ]
@@ -49,24 +56,36 @@ class GivenLinks(LinkBuilder):
         return [(where, how) for how, where in self._turning.items()]
 
     def check_width(self, geometry: Geometry, field: str) -> None:
-        """Fields of explicit links lie at centres and have all dims, and their halos have what is filled."""
+        """Fields of explicit links lie at centres and have all dims, and their halos have what is
+        filled.
+        """
         names = self.whole.names
         if geometry.axes != tuple(range(len(names))) or 0 in geometry.positions:
             raise ValueError(
-                f"{field}: fields of a grid of explicit links have all its dims, {names}, and lie at centres along each"
+                f"{field}: fields of a grid of explicit links have all its dims, {names}, and lie"
+                " at centres along each"
             )
         for a, ends in enumerate(self._farthest):
             for given in ends:
-                at, n, whole = given.link.at[a], given.link.shape[a], self.whole.tiles[given.link.dst][a]
+                at = given.link.at[a]
+                n = given.link.shape[a]
+                whole = self.whole.tiles[given.link.dst][a]
                 low, high = geometry.halos[a]
                 if at < -low or at + n > whole + high:
                     raise ValueError(
-                        f"{field}: links[{given.number}] fills points {at} to {at + n} along {names[a]}, and the field has those from {-low} to {whole + high}"
+                        f"{field}: links[{given.number}] fills points {at} to {at + n} along"
+                        f" {names[a]}, and the field has those from {-low} to {whole + high}"
                     )
 
-    def filling(self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None) -> list[Link]:
+    def filling(
+        self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None
+    ) -> list[Link]:
         found = [each.link if corners else each.side for each in self._into.get(block.number, ())]
-        links = [link for link in found if link is not None and self.decomposition.rank_of(link.src) is not None]
+        links = [
+            link
+            for link in found
+            if link is not None and self.decomposition.rank_of(link.src) is not None
+        ]
         if source is not None:
             links = [link for link in links if link.src == source.number]
         return sorted(links, key=lambda link: link[:2])
@@ -76,28 +95,43 @@ class GivenLinks(LinkBuilder):
 
 
 def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> list[Given]:
-    """Links as users write them: (destination, slices, source, slices) and, where axes turn, the source's axes."""
+    """Links as users write them: (destination, slices, source, slices) and, where axes turn, the
+    source's axes.
+    """
     found = []
     form = "a link is (destination, slices, source, slices) and, if need be, axes"
     for i, (what, parts) in enumerate(read.connections(links, "links", form)):
         dst, src = (_block(parts[k], what, len(shapes)) for k in (0, 2))
         box, origin = (_slices(parts[k], what, shapes[b], names) for k, b in ((1, dst), (3, src)))
-        axes, signs = _axes(parts[4], what, names) if len(parts) == 5 else (tuple(range(len(names))), (1,) * len(names))
+        axes, signs = (
+            _axes(parts[4], what, names)
+            if len(parts) == 5
+            else (tuple(range(len(names))), (1,) * len(names))
+        )
         for d, (axis, (first, last)) in enumerate(zip(axes, origin, strict=True)):
             start, stop = box[axis]
             if stop - start != last - first:
-                raise ValueError(f"{what}: {stop - start} points along {names[axis]} come from {last - first} along {names[d]}")
+                raise ValueError(
+                    f"{what}: {stop - start} points along {names[axis]} come from {last - first}"
+                    f" along {names[d]}"
+                )
             if not 0 <= first <= last <= shapes[src][d]:
                 raise ValueError(
-                    f"{what}: its source is {first} to {last} along {names[d]}; block {src} owns 0 to {shapes[src][d]}"
+                    f"{what}: its source is {first} to {last} along {names[d]}; block {src} owns 0"
+                    f" to {shapes[src][d]}"
                 )
         if any(start == stop for start, stop in box):
             continue
-        outside = [stop <= 0 or start >= n for (start, stop), n in zip(box, shapes[dst], strict=True)]
+        outside = [
+            stop <= 0 or start >= n for (start, stop), n in zip(box, shapes[dst], strict=True)
+        ]
         if not any(outside):
-            raise ValueError(f"{what}: it fills points that block {dst} owns; a link fills the halo")
+            raise ValueError(
+                f"{what}: it fills points that block {dst} owns; a link fills the halo"
+            )
         beside = [
-            span if out else (max(span[0], 0), min(span[1], n)) for span, out, n in zip(box, outside, shapes[dst], strict=True)
+            span if out else (max(span[0], 0), min(span[1], n))
+            for span, out, n in zip(box, outside, shapes[dst], strict=True)
         ]
         whole, side = (_link(dst, src, part, box, origin, axes, signs) for part in (box, beside))
         found.append(Given(i, whole, side if sum(outside) == 1 and min(side.shape) > 0 else None))
@@ -106,11 +140,16 @@ def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> lis
         for a, b in combinations(its, 2):
             ends = zip(a.link.at, a.link.shape, b.link.at, b.link.shape, strict=True)
             if all(max(p, q) < min(p + m, q + n) for p, m, q, n in ends):
-                raise ValueError(f"links: links[{a.number}] and links[{b.number}] fill the same points of block {dst}")
+                raise ValueError(
+                    f"links: links[{a.number}] and links[{b.number}] fill the same points of block"
+                    f" {dst}"
+                )
     return found
 
 
-def _link(dst: int, src: int, part: Spans, box: Spans, origin: Spans, axes: Index, signs: Index) -> Link:
+def _link(
+    dst: int, src: int, part: Spans, box: Spans, origin: Spans, axes: Index, signs: Index
+) -> Link:
     """Of a link that fills a box the part that fills a smaller one."""
     by = [start - first for (start, _), (first, _) in zip(part, box, strict=True)]
     source_at = tuple(
@@ -137,22 +176,31 @@ def _slices(given: Any, what: str, shape: Index, names: Sequence[str]) -> list[t
         if not isinstance(each, slice):
             raise TypeError(f"{what}: expected slices, got {type(each).__name__}")
         if each.step not in (None, 1):
-            raise ValueError(f"{what}: {each} has the step {each.step}; links take all points between two")
+            raise ValueError(
+                f"{what}: {each} has the step {each.step}; links take all points between two"
+            )
         start = 0 if each.start is None else integer(each.start, what)
         stop = n if each.stop is None else integer(each.stop, what)
         if stop < start:
-            raise ValueError(f"{what}: {each} ends before it begins; negative numbers are in the low halo here")
+            raise ValueError(
+                f"{what}: {each} ends before it begins; negative numbers are in the low halo here"
+            )
         box.append((start, stop))
     return box
 
 
 def _axes(given: Any, what: str, names: Sequence[str]) -> tuple[Index, Index]:
-    """Of ("J", "-I"), the source's axis that each of the destination's goes along: which of the destination's each of the source's is."""
+    """Of ("J", "-I"), the source's axis that each of the destination's goes along: which of the
+    destination's each of the source's is.
+    """
     entries = read.entries(given, what, len(names), f"dims {tuple(names)} are")
     axes, signs = [-1] * len(names), [1] * len(names)
     for axis, entry in enumerate(entries):
         if not isinstance(entry, str):
-            raise TypeError(f"{what}: axes are names, such as {names[0]!r} or {'-' + names[0]!r}, got {type(entry).__name__}")
+            raise TypeError(
+                f"{what}: axes are names, such as {names[0]!r} or {'-' + names[0]!r}, got"
+                f" {type(entry).__name__}"
+            )
         name = entry.removeprefix("-")
         if name not in names or axes[names.index(name)] >= 0:
             raise ValueError(f"{what}: axes {tuple(entries)} are not each of {tuple(names)} once")

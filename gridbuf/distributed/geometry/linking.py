@@ -1,4 +1,6 @@
-"""Links: this box of a block is filled from that box of a block. Every builder is one walk: trace, copies, keepers."""
+"""Links: this box of a block is filled from that box of a block. Every builder is one walk: trace,
+copies, keepers.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -13,7 +15,9 @@ from gridbuf.distributed.geometry.tiles import Copy, Seam, Topology
 
 
 class Geometry(NamedTuple):
-    """Where a field's points lie: along which axes of the grid, at faces (0) or centres (1), and how far beyond the block."""
+    """Where a field's points lie: along which axes of the grid, at faces (0) or centres (1), and
+    how far beyond the block.
+    """
 
     axes: Index
     positions: Index
@@ -21,10 +25,12 @@ class Geometry(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Points of one block that are filled from those of another. Along the geometry's axes, counted from the blocks' first own points.
+    """Points of one block that are filled from those of another. Along the geometry's axes, counted
+    from the blocks' first own points.
 
-    `at` and `shape` are the box in the destination; its axis `axes[d]` is the source's axis d, walked forwards or backwards
-    as `signs[d]` says, from the point `source_at` on, which fills the point `at`.
+    `at` and `shape` are the box in the destination; its axis `axes[d]` is the source's axis d,
+    walked forwards or backwards as `signs[d]` says, from the point `source_at` on, which fills the
+    point `at`.
     """
 
     dst: int
@@ -42,12 +48,16 @@ class LinkBuilder:
     def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
         self.whole, self.decomposition = topology, decomposition
         self.block = lru_cache(maxsize=64)(decomposition.block)
-        self._places, self._around = lru_cache(maxsize=64)(self._find_places), lru_cache(maxsize=64)(self._find_around)
+        self._places = lru_cache(maxsize=64)(self._find_places)
+        self._around = lru_cache(maxsize=64)(self._find_around)
         self._crossings: dict[Index, list[tuple[str, Map]]] = {}
         self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
-        self._known: BoundedCache[list[Axis]] = BoundedCache(256)  # geometries, of which a program has a handful
+        self._known: BoundedCache[list[Axis]] = BoundedCache(
+            256
+        )  # geometries, of which a program has a handful
         self.straight = not decomposition.has_land and all(
-            seam.tile == tile and seam.map.moves_only for (tile, _, _), seam in topology.seams.items()
+            seam.tile == tile and seam.map.moves_only
+            for (tile, _, _), seam in topology.seams.items()
         )
 
     def along(self, axes: Index) -> Topology:
@@ -61,17 +71,22 @@ class LinkBuilder:
                 rows = [row for row in zip(*seam.map, strict=True)]
                 if any(rows[a][0] not in axes for a in axes):
                     raise ValueError(
-                        f"fields: one has only the dims {[self.whole.names[a] for a in axes]} of the grid, "
-                        f"and {self.whole.name_of((tile, axis, side))} turns them into others"
+                        f"fields: one has only the dims {[self.whole.names[a] for a in axes]} of"
+                        f" the grid, and {self.whole.name_of((tile, axis, side))} turns them into"
+                        " others"
                     )
                 kept = [(axes.index(rows[a][0]), *rows[a][1:]) for a in axes]
                 seams[tile, axes.index(axis), side] = Seam(seam.tile, Map(*zip(*kept, strict=True)))
             tiles = tuple(tuple(tile[a] for a in axes) for tile in self.whole.tiles)
-            found = self._parts[axes] = Topology(tiles, seams, tuple(self.whole.names[a] for a in axes))
+            found = self._parts[axes] = Topology(
+                tiles, seams, tuple(self.whole.names[a] for a in axes)
+            )
         return found
 
     def crossings(self, axes: Index) -> list[tuple[str, Map]]:
-        """The ways from block to block that do more than move points, for fields that have these axes; errors call them so."""
+        """The ways from block to block that do more than move points, for fields that have these
+        axes; errors call them so.
+        """
         found = self._crossings.get(axes)
         if found is None:
             self.along(axes)  # refuses what a seam turns out of the field
@@ -84,7 +99,9 @@ class LinkBuilder:
 
     @property
     def folds(self) -> bool:
-        """Whether some way from block to block is a fold: two turns of a cube, one after the other, are none."""
+        """Whether some way from block to block is a fold: two turns of a cube, one after the other,
+        are none.
+        """
         return any([how.turns_back for _, how in self.crossings(tuple(range(self.whole.ndim)))])
 
     def check_width(self, geometry: Geometry, field: str) -> None:
@@ -95,23 +112,35 @@ class LinkBuilder:
                 width, n = (high if side[2] > 0 else low), min(self.whole.tiles[seam.tile])
                 if width > n:
                     raise ValueError(
-                        f"{field}: its halo of {width} points along {self.whole.names[side[1]]} is wider than the tile of {n} beyond "
-                        f"{self.whole.name_of(side)}"
+                        f"{field}: its halo of {width} points along {self.whole.names[side[1]]} is"
+                        f" wider than the tile of {n} beyond {self.whole.name_of(side)}"
                     )
 
     def giving(self, geometry: Geometry, block: Block, corners: bool) -> Iterator[Link]:
-        """What the halos of all other blocks take from one: for each of them in the order of its `filling`."""
+        """What the halos of all other blocks take from one: for each of them in the order of its
+        `filling`.
+        """
         for number in sorted(self.near(geometry, block) - {block.number}):
             yield from self.filling(geometry, self.block(number), corners, block)
 
-    def filling(self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None) -> list[Link]:
-        """What the halo of a block is filled from, in one order for everybody who asks; of it, if asked, what one block has."""
+    def filling(
+        self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None
+    ) -> list[Link]:
+        """What the halo of a block is filled from, in one order for everybody who asks; of it, if
+        asked, what one block has.
+        """
         if any([block.start[a] == block.stop[a] for a in geometry.axes]):
             return []
-        lines = [axis.line(block.index[a]) for a, axis in zip(geometry.axes, self._axes(geometry, block.tile), strict=True)]
+        lines = [
+            axis.line(block.index[a])
+            for a, axis in zip(geometry.axes, self._axes(geometry, block.tile), strict=True)
+        ]
         rows = [line.segments for line in lines]
         if source is not None:
-            rows = [[each for each in row if each.source == source.index[a]] for a, row in zip(geometry.axes, rows, strict=True)]
+            rows = [
+                [each for each in row if each.source == source.index[a]]
+                for a, row in zip(geometry.axes, rows, strict=True)
+            ]
         links = [self._straight(geometry, block, each) for each in combined(rows, corners)]
         if not all([line.clear for line in lines]):
             for box in unclear([line.sides for line in lines], corners):
@@ -128,18 +157,28 @@ class LinkBuilder:
             topology, cuts, found = self.along(geometry.axes), self.decomposition.cuts[tile], []
             for d, (a, position, halo) in enumerate(zip(*geometry, strict=True)):
                 ring, clear = (tile, d) in topology.rings, topology.clear[tile][d]
-                found.append(Axis(cuts[a], ring, clear, position, halo, self.decomposition.has_land))
+                found.append(
+                    Axis(cuts[a], ring, clear, position, halo, self.decomposition.has_land)
+                )
             self._known[geometry, tile] = found
         return found
 
     def _straight(self, geometry: Geometry, block: Block, each: tuple[Segment, ...]) -> Link:
         """The link of some segments, one along each axis."""
         _, at, shape, sources, source_at = zip(*each, strict=True)
-        source = self.decomposition.number_at(block.tile, placed(block.index, geometry.axes, sources))
-        return Link(block.number, source, at, shape, source_at, tuple(range(len(each))), (1,) * len(each))
+        source = self.decomposition.number_at(
+            block.tile, placed(block.index, geometry.axes, sources)
+        )
+        return Link(
+            block.number, source, at, shape, source_at, tuple(range(len(each))), (1,) * len(each)
+        )
 
-    def _walked(self, geometry: Geometry, block: Block, box: Box, source: Block | None) -> Iterator[Link]:
-        """What points of the halo are filled from where a seam has a say in it: of one block, at least what that has."""
+    def _walked(
+        self, geometry: Geometry, block: Block, box: Box, source: Block | None
+    ) -> Iterator[Link]:
+        """What points of the halo are filled from where a seam has a say in it: of one block, at
+        least what that has.
+        """
         axes, topology = geometry.axes, self.along(geometry.axes)
         places = None if source is None else self._places(axes, source.number)
         if places is not None and not topology.may_meet(block.tile, box, places):
@@ -150,7 +189,9 @@ class LinkBuilder:
             if places is None or any([meet(image, place) for place in places.get(piece.tile, ())]):
                 copies = topology.copies(piece.tile, image, self.decomposition.has_land)
                 for number, how, points in kept(self.decomposition, axes, copies, block.index):
-                    yield linked(axes, domain, block.number, self.block(number), how.after(piece.map), points)
+                    yield linked(
+                        axes, domain, block.number, self.block(number), how.after(piece.map), points
+                    )
 
     def _find_places(self, axes: Index, number: int) -> dict[int, list[Box]]:
         """Where the cells of a block are, their edges too, in every tile that has some of them."""
@@ -159,12 +200,19 @@ class LinkBuilder:
         found = {block.tile: [own]}
         for part, copies in topology.everywhere(block.tile, own):
             for tile, how in copies:
-                if (tile, how) != (block.tile, topology.here):  # wider by what lies between two parts
-                    found.setdefault(tile, []).append(tuple([(first - 1, last + 1) for first, last in how.of(part)]))
+                if (tile, how) != (
+                    block.tile,
+                    topology.here,
+                ):  # wider by what lies between two parts
+                    found.setdefault(tile, []).append(
+                        tuple([(first - 1, last + 1) for first, last in how.of(part)])
+                    )
         return found
 
     def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
-        """Own points of a block that exist elsewhere too and are owned there; without those at corners of tiles, if asked."""
+        """Own points of a block that exist elsewhere too and are owned there; without those at
+        corners of tiles, if asked.
+        """
         links: list[Link] = []
         domain = own_points(block, geometry.axes, geometry.positions)
         parts = [] if is_empty(domain) else [domain]
@@ -172,10 +220,18 @@ class LinkBuilder:
             ends = [sorted({0, 2 * self.whole.tiles[block.tile][a]}) for a in geometry.axes]
             for corner in product(*ends):
                 point = tuple((x, x) for x in corner)
-                same = all((x ^ first) & 1 == 0 for x, (first, _) in zip(corner, domain, strict=True))
-                parts = [left for part in parts for left in (subtract(part, point) if same else [part])]
+                same = all(
+                    (x ^ first) & 1 == 0 for x, (first, _) in zip(corner, domain, strict=True)
+                )
+                parts = [
+                    left for part in parts for left in (subtract(part, point) if same else [part])
+                ]
         for part in parts:
-            for source, how, box in kept(self.decomposition, geometry.axes, self.along(geometry.axes).copies(block.tile, part)):
+            for source, how, box in kept(
+                self.decomposition,
+                geometry.axes,
+                self.along(geometry.axes).copies(block.tile, part),
+            ):
                 link = linked(geometry.axes, domain, block.number, self.block(source), how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)
@@ -190,25 +246,49 @@ class LinkBuilder:
         for a, axis in zip(geometry.axes, self._axes(geometry, block.tile), strict=True):
             row = axis.near(block.index[a])
             if row is None:
-                return self._around(geometry.axes, block.number, 2 * max(map(max, geometry.halos)) + 2)
+                return self._around(
+                    geometry.axes, block.number, 2 * max(map(max, geometry.halos)) + 2
+                )
             rows.append(row)
-        return {self.decomposition.number_at(block.tile, placed(block.index, geometry.axes, each)) for each in product(*rows)}
+        return {
+            self.decomposition.number_at(block.tile, placed(block.index, geometry.axes, each))
+            for each in product(*rows)
+        }
 
     def _find_around(self, axes: Index, number: int, wide: int | None) -> set[int]:
-        """Blocks with points so near to the cells of a block, their edges included; None: with the same points, whatever lies along other axes."""
+        """Blocks with points so near to the cells of a block, their edges included; None: with the
+        same points, whatever lies along other axes.
+        """
         topology, block, found = self.along(axes), self.block(number), set[int]()
         beside, beyond = (None, 0) if wide is None else (block.index, wide)
         own = tuple([(2 * block.start[a], 2 * block.stop[a]) for a in axes])
         places = {(block.tile, own)}
-        gaps = [gap for (first, last), n in zip(own, topology.tiles[block.tile], strict=True) for gap in (first, 2 * n - last)]
-        if any([0 < gap <= beyond for gap in gaps]):  # past a vertex of a cube the way may be shorter from its other tile
-            places |= {(tile, how.of(part)) for part, copies in topology.everywhere(block.tile, own) for tile, how in copies}
+        gaps = [
+            gap
+            for (first, last), n in zip(own, topology.tiles[block.tile], strict=True)
+            for gap in (first, 2 * n - last)
+        ]
+        if any(
+            [0 < gap <= beyond for gap in gaps]
+        ):  # past a vertex of a cube the way may be shorter from its other tile
+            places |= {
+                (tile, how.of(part))
+                for part, copies in topology.everywhere(block.tile, own)
+                for tile, how in copies
+            }
         for there, box in places:
-            around = tuple([(first - beyond - (first & 1), last + beyond + (last & 1)) for first, last in box])
+            around = tuple(
+                [(first - beyond - (first & 1), last + beyond + (last & 1)) for first, last in box]
+            )
             for piece in topology.trace(there, around):
                 for part, copies in topology.everywhere(piece.tile, piece.map.of(piece.box)):
                     for tile, how in {(piece.tile, topology.here), *copies}:
-                        found |= {its for its, _ in self.decomposition.holders(tile, axes, how.of(part), beside)}
+                        found |= {
+                            its
+                            for its, _ in self.decomposition.holders(
+                                tile, axes, how.of(part), beside
+                            )
+                        }
         return found
 
 
@@ -226,13 +306,23 @@ def placed(index: Index, axes: Index, along: Iterable[int]) -> list[int]:
 
 def own_points(block: Block, axes: Index, positions: Index) -> Box:
     """What a block has of points at some positions along some axes."""
-    return tuple([(2 * block.start[a] + p, 2 * block.stop[a] - p) for a, p in zip(axes, positions, strict=True)])
+    return tuple(
+        [
+            (2 * block.start[a] + p, 2 * block.stop[a] - p)
+            for a, p in zip(axes, positions, strict=True)
+        ]
+    )
 
 
 def kept(
-    decomposition: Decomposition, axes: Index, parts: Iterable[tuple[Box, list[Copy]]], beside: Index | None = None
+    decomposition: Decomposition,
+    axes: Index,
+    parts: Iterable[tuple[Box, list[Copy]]],
+    beside: Index | None = None,
 ) -> Iterator[tuple[int, Map, Box]]:
-    """The blocks that own the points of some boxes, each with all places of its points: number, the way to them, their points there."""
+    """The blocks that own the points of some boxes, each with all places of its points: number, the
+    way to them, their points there.
+    """
     for part, copies in parts:
         rest = [part]
         for there, how in copies:
@@ -247,11 +337,14 @@ def kept(
 
 
 def linked(axes: Index, domain: Box, dst: int, src: Block, how: Map, box: Box) -> Link:
-    """The link of a box of a source block to what it is the image of, counted from a domain of the destination."""
+    """The link of a box of a source block to what it is the image of, counted from a domain of the
+    destination.
+    """
     target = how.back(box)
     at = tuple([(first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True)])
     shape = tuple([(last - first) // 2 + 1 for first, last in target])
     source = [
-        (sign * target[axis][0] + shift) // 2 - src.start[a] for a, axis, sign, shift in zip(axes, *how, strict=True)
+        (sign * target[axis][0] + shift) // 2 - src.start[a]
+        for a, axis, sign, shift in zip(axes, *how, strict=True)
     ]  # of a face the whole, of a centre what is below
     return Link(dst, src.number, at, shape, tuple(source), how.axes, how.signs)

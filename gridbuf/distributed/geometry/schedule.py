@@ -10,7 +10,9 @@ from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
 
 
 class Schedule(NamedTuple):
-    """Links by the rank at the other end, each list by destination block, source block, place in the walk."""
+    """Links by the rank at the other end, each list by destination block, source block, place in
+    the walk.
+    """
 
     local: list[Link]
     receives: dict[int, list[Link]]
@@ -46,7 +48,9 @@ class Scheduler:
 
     def __init__(self, builder: LinkBuilder, blocks: list[Block], rank: int) -> None:
         self.builder, self.blocks, self.rank = builder, blocks, rank
-        self._known: BoundedCache[Schedule] = BoundedCache(256)  # geometries, of which a program has a handful
+        self._known: BoundedCache[Schedule] = BoundedCache(
+            256
+        )  # geometries, of which a program has a handful
 
     def halos(self, geometry: Geometry, corners: bool) -> Schedule:
         return self._find(
@@ -58,7 +62,9 @@ class Scheduler:
     def synchronising(self, geometry: Geometry, corners: bool) -> Schedule:
         def giving(block: Block) -> Iterator[Link]:
             for number in sorted(self.builder.near(geometry, block, True)):
-                for link in self.builder.synchronising(geometry, self.builder.decomposition.block(number), corners):
+                for link in self.builder.synchronising(
+                    geometry, self.builder.decomposition.block(number), corners
+                ):
                     if link.src == block.number:
                         yield link
 
@@ -69,11 +75,20 @@ class Scheduler:
         )
 
     def _find(
-        self, key: tuple[Geometry, str], filling: Callable[[Block], list[Link]], giving: Callable[[Block], Iterable[Link]]
+        self,
+        key: tuple[Geometry, str],
+        filling: Callable[[Block], list[Link]],
+        giving: Callable[[Block], Iterable[Link]],
     ) -> Schedule:
         found = self._known.get(key)
         if found is None:
             rank_of = self.builder.decomposition.rank_of
-            links = chain.from_iterable(map(giving, self.blocks)) if self.builder.decomposition.size > 1 else ()
-            found = self._known[key] = sorted_out(filling, links, self.blocks, self.rank, rank_of, rank_of)
+            links = (
+                chain.from_iterable(map(giving, self.blocks))
+                if self.builder.decomposition.size > 1
+                else ()
+            )
+            found = self._known[key] = sorted_out(
+                filling, links, self.blocks, self.rank, rank_of, rank_of
+            )
         return found

@@ -1,6 +1,8 @@
-"""Links at which no seam does more than move points, and no land lies: each axis by itself, in closed form.
+"""Links at which no seam does more than move points, and no land lies: each axis by itself, in
+closed form.
 
-What is found is what the walk of `linking` finds, for any number of ranks in the time that a rank's own neighbours take.
+What is found is what the walk of `linking` finds, for any number of ranks in the time that a rank's
+own neighbours take.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +17,9 @@ T = TypeVar("T", "Segment", "Side")
 
 
 class Segment(NamedTuple):
-    """Points of a block along one axis that come from one block: side is -1 or 1 in the halo, 0 within."""
+    """Points of a block along one axis that come from one block: side is -1 or 1 in the halo, 0
+    within.
+    """
 
     side: int
     at: int
@@ -25,7 +29,9 @@ class Segment(NamedTuple):
 
 
 class Side(NamedTuple):
-    """All points of a block along one axis on one side, and whether that is a matter of this axis alone."""
+    """All points of a block along one axis on one side, and whether that is a matter of this axis
+    alone.
+    """
 
     side: int
     first: int
@@ -34,7 +40,9 @@ class Side(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A block along one axis: its points by sides, whether all are clear, and where the clear ones come from."""
+    """A block along one axis: its points by sides, whether all are clear, and where the clear ones
+    come from.
+    """
 
     sides: list[Side]
     clear: bool
@@ -42,15 +50,27 @@ class Line(NamedTuple):
 
 
 class Axis:
-    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside of `clear`.
+    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside
+    of `clear`.
 
     Where there is land, who keeps a point is no matter of one axis; who may ask for it is.
     """
 
     def __init__(
-        self, cuts: Cuts, ring: bool, clear: tuple[int, int], position: int, halo: tuple[int, int], land: bool = False
+        self,
+        cuts: Cuts,
+        ring: bool,
+        clear: tuple[int, int],
+        position: int,
+        halo: tuple[int, int],
+        land: bool = False,
     ) -> None:
-        self.cuts, self.ring, self.clear, self.position, self.halo, self.land = cuts, ring, clear, position, halo, land
+        self.cuts = cuts
+        self.ring = ring
+        self.clear = clear
+        self.position = position
+        self.halo = halo
+        self.land = land
         self.line = lru_cache(maxsize=64)(self._line)
         self.near = lru_cache(maxsize=64)(self._near)
 
@@ -61,17 +81,31 @@ class Axis:
         (low, high), p = self.halo, self.position
         own, end = 2 * self.cuts.start(k) + p, 2 * self.cuts.start(k + 1) - p
         spans = (0, own, end), (-1, own - 2 * low, own - 2), (1, end + 2, end + 2 * high)
-        sides = [Side(*span, not self.land and self._is_clear(*span[1:])) for span in spans if span[1] <= span[2]]
+        sides = [
+            Side(*span, not self.land and self._is_clear(*span[1:]))
+            for span in spans
+            if span[1] <= span[2]
+        ]
         segments = []
         for side, begin, last, clear in sides:
             for start, stop, x in self._images(begin, last) if clear else ():
                 for source, lo, hi in self.cuts.keepers(x, x + stop - start):
                     at = (start + lo - x - own) // 2
-                    segments.append(Segment(side, at, (hi - lo) // 2 + 1, source, (lo - p) // 2 - self.cuts.start(source)))
+                    segments.append(
+                        Segment(
+                            side,
+                            at,
+                            (hi - lo) // 2 + 1,
+                            source,
+                            (lo - p) // 2 - self.cuts.start(source),
+                        )
+                    )
         return Line(sides, all([side.clear for side in sides]), segments)
 
     def _images(self, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Runs of points that lie side by side on the axis, and where the first of each lies on it: face N of a ring is face 0."""
+        """Runs of points that lie side by side on the axis, and where the first of each lies on it:
+        face N of a ring is face 0.
+        """
         n = 2 * self.cuts.n
         if not self.ring:
             start, stop = max(begin, self.position), min(end, n - self.position)

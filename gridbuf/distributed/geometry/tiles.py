@@ -1,14 +1,25 @@
 """Tiles and the seams between them: where a point outside its tile lies, and which points are one.
 
-A seam says how to go on beyond a side of a tile: x' = P x + c in doubled coordinates, x' in the tile on the other side.
-Periodic axes are seams of a tile to itself that only move; a fold turns both axes back; a cube has 24.
+A seam says how to go on beyond a side of a tile: x' = P x + c in doubled coordinates, x' in the
+tile on the other side. Periodic axes are seams of a tile to itself that only move; a fold turns
+both axes back; a cube has 24.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import NamedTuple
 
-from gridbuf.distributed.geometry.boxes import Box, Map, clip, compare, identity, intersect, is_empty, meet, subtract
+from gridbuf.distributed.geometry.boxes import (
+    Box,
+    Map,
+    clip,
+    compare,
+    identity,
+    intersect,
+    is_empty,
+    meet,
+    subtract,
+)
 
 Side = tuple[int, int, int]  # tile, axis, -1 or 1
 Copy = tuple[int, Map]  # the tile, and where the points lie there
@@ -37,13 +48,20 @@ class Topology:
     Attributes
     ----------
     clear : list
-        Of each tile and axis: between which x a box, within the tile or not, has to do with no seam but rings.
+        Of each tile and axis: between which x a box, within the tile or not, has to do with no seam
+        but rings.
     rings : set
         Tiles and axes whose seams move the tile onto itself, and nothing else.
     """
 
-    def __init__(self, tiles: tuple[tuple[int, ...], ...], seams: Mapping[Side, Seam], names: tuple[str, ...]) -> None:
-        self.tiles, self.seams, self.names = tiles, dict(sorted(seams.items())), names  # sorted: all ranks walk alike
+    def __init__(
+        self, tiles: tuple[tuple[int, ...], ...], seams: Mapping[Side, Seam], names: tuple[str, ...]
+    ) -> None:
+        self.tiles, self.seams, self.names = (
+            tiles,
+            dict(sorted(seams.items())),
+            names,
+        )  # sorted: all ranks walk alike
         self.ndim = len(names)
         self.here = identity(self.ndim)
         self._strips: list[list[tuple[int, int, int, Seam]]] = [[] for _ in tiles]
@@ -68,7 +86,9 @@ class Topology:
     def _strip(self, axis: int, seam: Seam) -> tuple[int, int, int, Seam]:
         """Between which x of an axis points of a tile lie on the other side's tile as well."""
         other = seam.map.axes.index(axis)
-        sign, shift, n = seam.map.signs[other], seam.map.shift[other], 2 * self.tiles[seam.tile][other]
+        sign = seam.map.signs[other]
+        shift = seam.map.shift[other]
+        n = 2 * self.tiles[seam.tile][other]
         low, high = sorted((sign * -shift, sign * (n - shift)))
         return axis, low, high, seam
 
@@ -76,22 +96,30 @@ class Topology:
         """A seam as errors call it."""
         tile, axis, sign = side
         there = self.seams[side].tile
-        return f"the {self.names[axis]}{'+' if sign > 0 else '-'} edge of tile {tile} (to tile {there})"
+        return (
+            f"the {self.names[axis]}{'+' if sign > 0 else '-'} edge of tile {tile} (to tile"
+            f" {there})"
+        )
 
     # ---- points outside a tile ----
 
     def trace(self, tile: int, box: Box, depth: int = 0) -> list[Piece]:
-        """Where the points of a box in a tile's coordinates lie; those beyond an edge without seam lie nowhere.
+        """Where the points of a box in a tile's coordinates lie; those beyond an edge without seam
+        lie nowhere.
 
-        Points outside along several axes are followed through the seams in every order; those lie somewhere for which
-        all orders lead to one point. At a vertex of a cube they do not.
+        Points outside along several axes are followed through the seams in every order; those lie
+        somewhere for which all orders lead to one point. At a vertex of a cube they do not.
         """
         if self._holds(tile, box):
             return [Piece(box, tile, self.here)]
         spans = []
         for (low, high), n in zip(box, self.tiles[tile], strict=True):
             odd, end = low & 1, 2 * n
-            parts = (-1, low, min(high, odd - 2)), (0, max(low, odd), min(high, end - odd)), (1, max(low, end + 2 - odd), high)
+            parts = (
+                (-1, low, min(high, odd - 2)),
+                (0, max(low, odd), min(high, end - odd)),
+                (1, max(low, end + 2 - odd), high),
+            )
             spans.append([part for part in parts if part[1] <= part[2]])
         found: list[Piece] = []
         for each in product(*spans):
@@ -104,7 +132,12 @@ class Topology:
         return found
 
     def _holds(self, tile: int, box: Box) -> bool:
-        return all([first >= 0 and last <= 2 * n for (first, last), n in zip(box, self.tiles[tile], strict=True)])
+        return all(
+            [
+                first >= 0 and last <= 2 * n
+                for (first, last), n in zip(box, self.tiles[tile], strict=True)
+            ]
+        )
 
     def _beyond(self, tile: int, box: Box, outside: list[Side], depth: int) -> list[Piece]:
         if depth > DEEPEST:
@@ -116,7 +149,10 @@ class Topology:
         agreed: list[Piece] | None = None
         for side in outside:
             there, how = self.seams[side]
-            pieces = [Piece(how.back(p.box), p.tile, p.map.after(how)) for p in self.trace(there, how.of(box), depth + 1)]
+            pieces = [
+                Piece(how.back(p.box), p.tile, p.map.after(how))
+                for p in self.trace(there, how.of(box), depth + 1)
+            ]
             agreed = pieces if agreed is None else [*self._agreeing(agreed, pieces)]
         return agreed or []
 
@@ -134,14 +170,18 @@ class Topology:
                     yield Piece(same, a.tile, a.map)
 
     def may_meet(self, tile: int, box: Box, places: Mapping[int, list[Box]]) -> bool:
-        """Whether points of a box in a tile's coordinates may lie at some places; of a box that lies across an edge nothing is known."""
+        """Whether points of a box in a tile's coordinates may lie at some places; of a box that
+        lies across an edge nothing is known.
+        """
         while True:
             for axis, ((first, last), n) in enumerate(zip(box, self.tiles[tile], strict=True)):
                 if last < 0 or first > 2 * n:
                     seam = self.seams.get((tile, axis, -1 if last < 0 else 1))
                     break
             else:
-                return not self._holds(tile, box) or any([meet(box, place) for place in places.get(tile, ())])
+                return not self._holds(tile, box) or any(
+                    [meet(box, place) for place in places.get(tile, ())]
+                )
             if seam is None:
                 return False
             tile, box = seam.tile, seam.map.of(box)
@@ -149,7 +189,9 @@ class Topology:
     # ---- points that exist more than once ----
 
     def copies(self, tile: int, box: Box, others: bool = True) -> Iterator[tuple[Box, list[Copy]]]:
-        """Parts of a box within a tile, and all places where their points exist: the owner's first, or alone."""
+        """Parts of a box within a tile, and all places where their points exist: the owner's first,
+        or alone.
+        """
         for part, copies in self.everywhere(tile, box):
             yield from self._ranked(part, copies, others)
 
@@ -158,7 +200,9 @@ class Topology:
         return self._closure(box, [(tile, self.here)], 0)
 
     def _closure(self, box: Box, known: list[Copy], i: int) -> Iterator[tuple[Box, list[Copy]]]:
-        """Follow every seam from each known copy: a point of the tile on its strip exists on the other side too."""
+        """Follow every seam from each known copy: a point of the tile on its strip exists on the
+        other side too.
+        """
         if i == len(known):
             yield box, known
             return
@@ -180,7 +224,11 @@ class Topology:
                     on.append((part, copies))
                     continue
                 rest = [strip]
-                for piece in [Piece(beyond, seam.tile, self.here)] if inside else self.trace(seam.tile, beyond):
+                for piece in (
+                    [Piece(beyond, seam.tile, self.here)]
+                    if inside
+                    else self.trace(seam.tile, beyond)
+                ):
                     there = seam.map.back(piece.box)
                     rest = [left for each in rest for left in subtract(each, there)]
                     mine, copy = how.back(there), (piece.tile, piece.map.after(ahead))
@@ -203,13 +251,19 @@ class Topology:
             for part in [*rest]:
                 same = [part]
                 for f, g in zip(zip(*how, strict=True), zip(*copy[1], strict=True), strict=True):
-                    same = [piece for each in same for piece, sign in compare(each, f, g) if sign == 0]
+                    same = [
+                        piece for each in same for piece, sign in compare(each, f, g) if sign == 0
+                    ]
                 for piece in same:
                     yield piece
                     rest = [left for each in rest for left in subtract(each, piece)]
 
-    def _ranked(self, box: Box, copies: list[Copy], others: bool) -> Iterator[tuple[Box, list[Copy]]]:
-        """Sort the copies by who owns: what no fold has turned over, then the lowest tile, then the lowest coordinates."""
+    def _ranked(
+        self, box: Box, copies: list[Copy], others: bool
+    ) -> Iterator[tuple[Box, list[Copy]]]:
+        """Sort the copies by who owns: what no fold has turned over, then the lowest tile, then the
+        lowest coordinates.
+        """
         if len(copies) == 1:
             yield box, copies
             return
@@ -249,6 +303,8 @@ class Topology:
         for axis, twice in self._folds[tile]:
             linear = (how.axes[axis], 2 * how.signs[axis], 2 * how.shift[axis])
             parts = [
-                (piece, int(over or sign > 0)) for part, over in parts for piece, sign in compare(part, linear, (0, 0, twice))
+                (piece, int(over or sign > 0))
+                for part, over in parts
+                for piece, sign in compare(part, linear, (0, 0, twice))
             ]
         yield from parts

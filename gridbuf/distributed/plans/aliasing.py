@@ -23,16 +23,26 @@ def check_same(binding: Binding, flat: Sequence[Any]) -> None:
         if first % binding.count != slot % binding.count:
             raise ValueError(f"{binding.bounds[b].name}: one Field is given for two blocks")
         ours, theirs = binding.sources[a], binding.sources[b]
-        alike = (ours.item.kind, ours.item.sign, ours.component) == (theirs.item.kind, theirs.item.sign, theirs.component)
-        partners = [[id(flat[f * binding.count + slot % binding.count]) for f in each.fields] for each in (ours, theirs)]
+        alike = (ours.item.kind, ours.item.sign, ours.component) == (
+            theirs.item.kind,
+            theirs.item.sign,
+            theirs.component,
+        )
+        partners = [
+            [id(flat[f * binding.count + slot % binding.count]) for f in each.fields]
+            for each in (ours, theirs)
+        ]
         if not binding.plain and not (alike and partners[0] == partners[1]):
             raise ValueError(
-                f"{binding.bounds[b].name}: it is {binding.bounds[a].name} as well, and its halo would be filled in two ways"
+                f"{binding.bounds[b].name}: it is {binding.bounds[a].name} as well, and its halo"
+                " would be filled in two ways"
             )
 
 
 def shared(a: Any, b: Any) -> bool:
-    """Whether two arrays have an element in common. Interleaved views that NumPy cannot tell apart quickly count as different."""
+    """Whether two arrays have an element in common. Interleaved views that NumPy cannot tell apart
+    quickly count as different.
+    """
     if not np.may_share_memory(a, b):
         return False
     try:
@@ -46,21 +56,32 @@ class OnGPU:
 
     def __init__(self, field: _core.DeviceField) -> None:
         known = getattr(field, "__cuda_array_interface__", None)  # not every dtype has one
-        self.__array_interface__ = {"shape": (0,), "typestr": "|u1", "data": (1, True), "version": 3} if known is None else known
+        self.__array_interface__ = (
+            {"shape": (0,), "typestr": "|u1", "data": (1, True), "version": 3}
+            if known is None
+            else known
+        )
 
 
 def memory_of(field: _core.Field) -> Any:
-    """An array that lies where a Field does; of a GPU's memory only the addresses can be looked at."""
+    """An array that lies where a Field does; of a GPU's memory only the addresses can be
+    looked at.
+    """
     return np.asarray(OnGPU(field)) if isinstance(field, _core.DeviceField) else field.numpy()
 
 
 def check_shared(binding: Binding, flat: Sequence[_core.Field]) -> None:
-    """Refuse different Fields that have elements in common: what one gets, the other may have to send."""
+    """Refuse different Fields that have elements in common: what one gets, the other may have to
+    send.
+    """
     arrays = [memory_of(field) for field in flat]
     for (i, a), (j, b) in combinations(enumerate(arrays), 2):
         if flat[i] is not flat[j] and shared(a, b):
             names = [binding.bounds[slot // binding.count].name for slot in (i, j)]
-            raise ValueError(f"{names[1]}: it shares memory with {names[0]}; each field of an exchange has its own")
+            raise ValueError(
+                f"{names[1]}: it shares memory with {names[0]}; each field of an exchange has"
+                " its own"
+            )
 
 
 def check_apart(filled: tuple[str, Sequence[_core.Field]], read: tuple[str, Sequence[Any]]) -> None:
@@ -70,4 +91,6 @@ def check_apart(filled: tuple[str, Sequence[_core.Field]], read: tuple[str, Sequ
     if any(shared(a, b) for a, b in combinations(arrays, 2)):
         raise ValueError(f"{name}: two of its blocks share memory")
     if any(shared(a, np.asarray(b)) for a in arrays for b in read[1]):
-        raise ValueError(f"{name}: it shares memory with {read[0]}, which is read while it is filled")
+        raise ValueError(
+            f"{name}: it shares memory with {read[0]}, which is read while it is filled"
+        )

@@ -1,7 +1,8 @@
 """Links bound to the layouts of fields: copies within a rank, and chunks of messages, in bytes.
 
-Both ends of a message list its chunks in one order: by field, destination block, source block, place in the walk. A message is
-in the order of the receiver's memory; the sender turns, flips and signs.
+Both ends of a message list its chunks in one order: by field, destination block, source block,
+place in the walk. A message is in the order of the receiver's memory; the sender turns, flips and
+signs.
 """
 
 from collections.abc import Sequence
@@ -21,8 +22,14 @@ from gridbuf.distributed.plans.layouts import Bound
 from gridbuf.strides import packed
 
 ALIGNMENT = 16  # of chunks in a message
-SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR  # modes of an entry, to be added up
-Entry = tuple[int, int, Index, int, int, Index, Index, np.dtype[Any], int]  # one copy, as _core.CopyProgram takes it
+SIGN, ADD, CLEAR = (
+    CopyProgram.SIGN,
+    CopyProgram.ADD,
+    CopyProgram.CLEAR,
+)  # modes of an entry, to be added up
+Entry = tuple[
+    int, int, Index, int, int, Index, Index, np.dtype[Any], int
+]  # one copy, as _core.CopyProgram takes it
 
 
 def aligned(nbytes: int) -> int:
@@ -52,7 +59,9 @@ class Chunk(NamedTuple):
     mode: int  # SIGN, where the sender changes it
 
 
-Chunked = tuple[list[Chunk], int, int]  # a field's chunks as if it were alone, and its bytes with what aligns them, and without
+Chunked = tuple[
+    list[Chunk], int, int
+]  # a field's chunks as if it were alone, and its bytes with what aligns them, and without
 
 
 class Message:
@@ -76,14 +85,26 @@ class Message:
     def chunks(self) -> list[Chunk]:
         """What it is made of, in the order that both ends know."""
         return [
-            Chunk(field, link, at + start, n, shape, strides, Place(slot + by, place, along), dtype, mode)
+            Chunk(
+                field,
+                link,
+                at + start,
+                n,
+                shape,
+                strides,
+                Place(slot + by, place, along),
+                dtype,
+                mode,
+            )
             for field, by, at, base in self._parts
             for _, link, start, n, shape, strides, (slot, place, along), dtype, mode in base
         ]
 
 
 class Work(NamedTuple):
-    """What one field of an exchange takes, worked out for the place among the fields that it had then."""
+    """What one field of an exchange takes, worked out for the place among the fields that it had
+    then.
+    """
 
     field: int
     copies: list[Entry]
@@ -92,7 +113,9 @@ class Work(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """For a field of a plan: which fields stand for it where axes turn, and when the sign changes."""
+    """For a field of a plan: which fields stand for it where axes turn, and when the sign
+    changes.
+    """
 
     item: Item
     fields: tuple[int, ...]
@@ -102,9 +125,16 @@ class Sources(NamedTuple):
         """The field that a link's points come from, and the sign they get."""
         if self.item.kind == "scalar":
             straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
-            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [-1, -1]
+            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [
+                -1,
+                -1,
+            ]
             return self.fields[0], -1 if folded else 1
-        along = link.axes.index(axes.index(self.component)) if self.component in axes else self.component
+        along = (
+            link.axes.index(axes.index(self.component))
+            if self.component in axes
+            else self.component
+        )
         sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
         return self.fields[axes[along] if self.component in axes else along], sign
 
@@ -115,7 +145,11 @@ class Binding:
     plain = False  # whether no link turns anything: then the rules of items make no difference
 
     def __init__(
-        self, bounds: Sequence[Bound], sources: Sequence[Sources], blocks: Sequence[Block], names: Sequence[str]
+        self,
+        bounds: Sequence[Bound],
+        sources: Sequence[Sources],
+        blocks: Sequence[Block],
+        names: Sequence[str],
     ) -> None:
         self.bounds, self.sources, self.names = bounds, sources, names
         self.local = {block.number: i for i, block in enumerate(blocks)}
@@ -143,30 +177,63 @@ class Binding:
             to, shape = self._target(field, link, bound.order)
             come = self._source(source, field, link, bound.order)
             mode = SIGN if sign < 0 else 0
-            found.append((to.slot, to.at, to.strides, come.slot, come.at, come.strides, shape, bound.dtype, mode))
+            found.append(
+                (
+                    to.slot,
+                    to.at,
+                    to.strides,
+                    come.slot,
+                    come.at,
+                    come.strides,
+                    shape,
+                    bound.dtype,
+                    mode,
+                )
+            )
         return found
 
     def message(
-        self, peer: int, parts: Sequence[tuple[int, Sequence[Link]]], sent: bool, orders: Sequence[Sequence[str]]
+        self,
+        peer: int,
+        parts: Sequence[tuple[int, Sequence[Link]]],
+        sent: bool,
+        orders: Sequence[Sequence[str]],
     ) -> Message:
-        """The message to or from a peer: `orders` is the receiver's order of dims for each field."""
+        """The message to or from a peer: `orders` is the receiver's order of dims for each
+        field.
+        """
         found = Message(peer)
         for field, links in parts:
             found.add(field, 0, self._chunked(field, links, sent, orders[field]))
         return found
 
-    def _chunked(self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]) -> Chunked:
+    def _chunked(
+        self, field: int, links: Sequence[Link], sent: bool, order: Sequence[str]
+    ) -> Chunked:
         bound, at, payload = self.bounds[field], 0, 0
         chunks: list[Chunk] = []
         for link in links:
             if sent:
                 source, sign = self.sources[field].of(link, bound.geometry.axes)
-                place, shape = self._source(source, field, link, order), self._shape(bound, link, order)
+                place = self._source(source, field, link, order)
+                shape = self._shape(bound, link, order)
             else:
                 sign, (place, shape) = 1, self._target(field, link, order)
             nbytes = prod(shape) * bound.dtype.itemsize
             strides = packed(shape, bound.dtype.itemsize)
-            chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, SIGN if sign < 0 else 0))
+            chunks.append(
+                Chunk(
+                    field,
+                    link,
+                    at,
+                    nbytes,
+                    shape,
+                    strides,
+                    place,
+                    bound.dtype,
+                    SIGN if sign < 0 else 0,
+                )
+            )
             payload += nbytes
             at += aligned(nbytes)
         return chunks, at, payload
@@ -179,10 +246,15 @@ class Binding:
 
     def _target(self, field: int, link: Link, order: Sequence[str]) -> tuple[Place, Index]:
         bound, block = self.bounds[field], self.local[link.dst]
-        at, strides = 0, dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
-        for axis, (low, _), i in zip(bound.geometry.axes, bound.geometry.halos, link.at, strict=True):
+        at = 0
+        strides = dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
+        for axis, (low, _), i in zip(
+            bound.geometry.axes, bound.geometry.halos, link.at, strict=True
+        ):
             at += (i + low) * strides[self.names[axis]]
-        return Place(field * self.count + block, at, tuple(strides[dim] for dim in order)), self._shape(bound, link, order)
+        return Place(
+            field * self.count + block, at, tuple(strides[dim] for dim in order)
+        ), self._shape(bound, link, order)
 
     def _source(self, source: int, field: int, link: Link, order: Sequence[str]) -> Place:
         """Where a link's points come from, walked as the destination's axes go."""
@@ -190,7 +262,9 @@ class Binding:
         strides = dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
         at, turned = 0, dict(strides)
         axes = self.bounds[field].geometry.axes
-        for d, (axis, (low, _), i) in enumerate(zip(axes, bound.geometry.halos, link.source_at, strict=True)):
+        for d, (axis, (low, _), i) in enumerate(
+            zip(axes, bound.geometry.halos, link.source_at, strict=True)
+        ):
             stride = strides[self.names[axis]]
             at += (i + low) * stride
             turned[self.names[axes[link.axes[d]]]] = link.signs[d] * stride
@@ -219,7 +293,17 @@ def adjoint(copies: Sequence[Entry]) -> list[Entry]:
 def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Fields into a message that begins `at` bytes from the start of its slot."""
     return [
-        (slot, at + c.at, c.strides, c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype, mode or c.mode)
+        (
+            slot,
+            at + c.at,
+            c.strides,
+            c.place.slot,
+            c.place.at,
+            c.place.strides,
+            c.shape,
+            c.dtype,
+            mode or c.mode,
+        )
         for c in message.chunks
     ]
 
@@ -227,13 +311,26 @@ def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
 def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Such a message into fields."""
     return [
-        (c.place.slot, c.place.at, c.place.strides, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
+        (
+            c.place.slot,
+            c.place.at,
+            c.place.strides,
+            slot,
+            at + c.at,
+            c.strides,
+            c.shape,
+            c.dtype,
+            mode and mode | c.mode,
+        )
         for c in message.chunks
     ]
 
 
 def links_of(message: Message) -> list[tuple[int, list[Any]]]:
-    return [(field, [chunk.link for chunk in its]) for field, its in groupby(message.chunks, lambda chunk: chunk.field)]
+    return [
+        (field, [chunk.link for chunk in its])
+        for field, its in groupby(message.chunks, lambda chunk: chunk.field)
+    ]
 
 
 def program(slots: Sequence[Any], entries: Sequence[Entry], gpu: int | None) -> Any:

@@ -1,7 +1,9 @@
-"""What GRIDBUF_DEBUG=1 adds to exchanges: halos that nobody fills show, and messages say what they are.
+"""What GRIDBUF_DEBUG=1 adds to exchanges: halos that nobody fills show, and messages say what they
+are.
 
-Halo points that a plan fills hold NaN (or a pattern of bytes) from its start until their values come, so a program that reads them too early
-sees it. A message ends with the exchange it belongs to and a checksum of its values. Points that exist twice are compared with their owner's.
+Halo points that a plan fills hold NaN (or a pattern of bytes) from its start until their values
+come, so a program that reads them too early sees it. A message ends with the exchange it belongs to
+and a checksum of its values. Points that exist twice are compared with their owner's.
 """
 
 import warnings
@@ -22,13 +24,25 @@ def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """One element that no program has written."""
     if dtype.kind in "fc":
         return np.full(1, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
-    return np.frombuffer(bytes([PATTERN]) * dtype.itemsize, dtype).copy() if dtype.itemsize else np.zeros(1, dtype)
+    return (
+        np.frombuffer(bytes([PATTERN]) * dtype.itemsize, dtype).copy()
+        if dtype.itemsize
+        else np.zeros(1, dtype)
+    )
 
 
-def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[Message], gpu: int | None) -> CopyProgram | None:
+def poisoning(
+    slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[Message], gpu: int | None
+) -> CopyProgram | None:
     """The program that poisons all points that a plan fills."""
-    targets = [(slot, at, strides, shape, dtype) for slot, at, strides, _, _, _, shape, dtype, _ in copies]
-    targets += [(c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype) for m in receives for c in m.chunks]
+    targets = [
+        (slot, at, strides, shape, dtype) for slot, at, strides, _, _, _, shape, dtype, _ in copies
+    ]
+    targets += [
+        (c.place.slot, c.place.at, c.place.strides, c.shape, c.dtype)
+        for m in receives
+        for c in m.chunks
+    ]
     if not targets:
         return None
     constants: dict[np.dtype[Any], int] = {}
@@ -40,12 +54,19 @@ def poisoning(slots: Sequence[Any], copies: Iterable[Entry], receives: Iterable[
     ]
     values = [poison_of(dtype) for dtype in constants]
     return CopyProgram(
-        [*slots, *(values if gpu is None else (Field(each).to(device=("gpu", gpu)) for each in values))], entries, gpu
+        [
+            *slots,
+            *(values if gpu is None else (Field(each).to(device=("gpu", gpu)) for each in values)),
+        ],
+        entries,
+        gpu,
     )
 
 
 def compare_copies(synchronise: Callable[[], None], fields: Sequence[tuple[str, Any]]) -> None:
-    """RuntimeWarning where own points are not what their owners have. Fields are as they were when this returns."""
+    """RuntimeWarning where own points are not what their owners have. Fields are as they were when
+    this returns.
+    """
     before = [field.numpy().copy() for _, field in fields]
     try:
         synchronise()
@@ -57,8 +78,9 @@ def compare_copies(synchronise: Callable[[], None], fields: Sequence[tuple[str, 
             if differs.any():
                 at = tuple(int(i) for i in np.argwhere(differs)[0])
                 warnings.warn(
-                    f"{name}: {np.count_nonzero(differs)} points that exist twice are not what their owner has; the first, [{', '.join(map(str, at))}], "
-                    f"is {values[at]}, and the owner's {array[at]}; grid.sync makes them equal",
+                    f"{name}: {np.count_nonzero(differs)} points that exist twice are not what"
+                    f" their owner has; the first, [{', '.join(map(str, at))}], is {values[at]},"
+                    f" and the owner's {array[at]}; grid.sync makes them equal",
                     RuntimeWarning,
                     stacklevel=4,
                 )
@@ -88,9 +110,15 @@ class Guard:
         incoming: Mapping[int, Any],
         ledger: Mapping[int, Any],
     ) -> None:
-        self.name, self.poison, self.outgoing, self.incoming, self.ledger = name, poison, outgoing, incoming, ledger
+        self.name = name
+        self.poison = poison
+        self.outgoing = outgoing
+        self.incoming = incoming
+        self.ledger = ledger
         self.fields: Sequence[Any] = ()  # of the exchange that begins
-        self._awaited: dict[int, int] = {}  # by peer: which of its messages comes in the exchange under way
+        self._awaited: dict[
+            int, int
+        ] = {}  # by peer: which of its messages comes in the exchange under way
 
     def close(self) -> None:
         """What is packed is sent next."""
@@ -108,6 +136,12 @@ class Guard:
             memory: Any = np.asarray(buffer)
             number, checksum = memory[-SEAL:].view("i8").tolist()
             if number != self._awaited[peer]:
-                raise RuntimeError(f"{self.name}: rank {peer} sent its exchange {number}, awaited was {self._awaited[peer]}")
+                raise RuntimeError(
+                    f"{self.name}: rank {peer} sent its exchange {number}, awaited was"
+                    f" {self._awaited[peer]}"
+                )
             if checksum != zlib.crc32(memory[:-SEAL]):
-                raise RuntimeError(f"{self.name}: the values from rank {peer} are not those it sent: their checksums differ")
+                raise RuntimeError(
+                    f"{self.name}: the values from rank {peer} are not those it sent: their"
+                    " checksums differ"
+                )

@@ -11,21 +11,28 @@ T = TypeVar("T")
 class Quick(NamedTuple):
     """An exchange in one call of C."""
 
-    again: Callable[..., bool | None]  # None: something has to be looked at, and nothing was done; False: it is under way
+    again: Callable[
+        ..., bool | None
+    ]  # None: something has to be looked at, and nothing was done; False: it is under way
     finish: Callable[[], None]
 
 
 class Transport(Protocol):
-    """Moves what one plan says. Fields come in the order of the plan's slots, at every start anew."""
+    """Moves what one plan says. Fields come in the order of the plan's slots, at every start
+    anew.
+    """
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
-        """The whole exchange, where these are different Fields on the host, one for each slot; None: they are not, and nothing was done.
+        """The whole exchange, where these are different Fields on the host, one for each slot;
+        None: they are not, and nothing was done.
 
         What is returned makes the next ones as long as nothing has to be looked at.
         """
 
     def start(self, fields: Sequence[Any]) -> int:
-        """Check the fields, send, and begin to receive; copies within the rank may be made at once. The exchange's number."""
+        """Check the fields, send, and begin to receive; copies within the rank may be made at once.
+        The exchange's number.
+        """
 
     def test(self, exchange: int) -> bool:
         """Whether everything of this exchange has arrived and lies in the fields."""

@@ -1,4 +1,6 @@
-"""What an exchange is told of its fields: plain ones, vectors that turn with the axes, pairs that swap, scalars that change sign."""
+"""What an exchange is told of its fields: plain ones, vectors that turn with the axes, pairs that
+swap, scalars that change sign.
+"""
 
 from typing import Any, NamedTuple
 
@@ -21,11 +23,14 @@ class Item(NamedTuple):
 def refuse_item(given: Any, name: str) -> None:
     """TypeError where a field belongs, and what `vector` and its kin make came."""
     if isinstance(given, Item):
-        raise TypeError(f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes")
+        raise TypeError(
+            f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes"
+        )
 
 
 def vector(u: Any, v: Any) -> Item:
-    """Components of a vector along the grid's first two dims: they turn with the axes, and change sign where those do.
+    """Components of a vector along the grid's first two dims: they turn with the axes, and change
+    sign where those do.
 
     Parameters
     ----------

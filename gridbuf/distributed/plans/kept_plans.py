@@ -31,7 +31,13 @@ class KeptPlans(PlanCache[Plan]):
         except BaseException as error:
             self._planner.engine.failed(error)
             raise
-        plan(*(field for item in items for field in (item.fields if isinstance(item, Item) else (item,))))
+        plan(
+            *(
+                field
+                for item in items
+                for field in (item.fields if isinstance(item, Item) else (item,))
+            )
+        )
 
     def _key(self, what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
         key: list[Any] = [what]

@@ -16,7 +16,9 @@ POSITIONS = "face", "centre"  # what ranks, manifests and errors call them
 
 
 class Layout(NamedTuple):
-    """Shape and place of a Field on one block: what two of them must share to take each other's place in a plan."""
+    """Shape and place of a Field on one block: what two of them must share to take each other's
+    place in a plan.
+    """
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -27,15 +29,20 @@ class Layout(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A field of a plan: its name in errors, its geometry, and its layout on each of the rank's blocks."""
+    """A field of a plan: its name in errors, its geometry, and its layout on each of the rank's
+    blocks.
+    """
 
     name: str
     dtype: np.dtype[Any]
     geometry: Geometry
     dims: tuple[str, ...]
-    extra: Extra  # the dims that the grid does not cut, their extents, halo included, and how much of it that is
+    # the dims that the grid does not cut, their extents, halo included, and how much of it that is
+    extra: Extra
     layouts: tuple[Layout, ...]
-    order: tuple[str, ...]  # of the dims, from slowest to fastest in memory: messages to this rank have it
+    order: tuple[
+        str, ...
+    ]  # of the dims, from slowest to fastest in memory: messages to this rank have it
     key: int = -1  # one number for all bounds of a grid that differ in their names alone
 
 
@@ -43,7 +50,9 @@ def as_field(given: Any, name: str) -> _core.Field:
     if isinstance(given, _core.Field):
         return given
     if given is None or isinstance(given, str | bytes | int | float | complex):
-        raise TypeError(f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}")
+        raise TypeError(
+            f"{name}: expected a Field or what gridbuf.Field takes, got {type(given).__name__}"
+        )
     if isinstance(given, _core.StorageBase):
         with wrapping.naming(name):
             return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
@@ -56,12 +65,15 @@ def layout_of(field: _core.Field) -> Layout:
 
 
 def gpu_of(bounds: Sequence[Bound]) -> int | None:
-    """The GPU that has all fields of a plan, or None; ValueError where they lie in several places."""
+    """The GPU that has all fields of a plan, or None; ValueError where they lie in several
+    places.
+    """
     for bound in bounds:
         first, other = bounds[0].layouts[0].gpu, bound.layouts[0].gpu
         if other != first:
             raise ValueError(
-                f"{bound.name}: it lies {on(other)}, {bounds[0].name} {on(first)}; the fields of an exchange lie in one place"
+                f"{bound.name}: it lies {on(other)}, {bounds[0].name} {on(first)}; the fields of an"
+                " exchange lie in one place"
             )
     return bounds[0].layouts[0].gpu if bounds else None
 
@@ -71,7 +83,9 @@ def on(gpu: int | None) -> str:
 
 
 def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) -> Geometry:
-    """Where the points of a field on a block lie; ValueError that names both sizes where it does not fit."""
+    """Where the points of a field on a block lie; ValueError that names both sizes where it does
+    not fit.
+    """
     halo = layout.halo or ((0, 0),) * len(layout.shape)
     axes, positions, halos = [], [], []
     for axis, name in enumerate(names):
@@ -82,8 +96,9 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
         own, n = layout.shape[i] - low - high, block.shape[axis]
         if own not in (n, n + 1):
             raise ValueError(
-                f"{field}: its domain has {own} points along {name} ({layout.shape[i]} with its halo of {low} and {high}), block "
-                f"{block.index} has {n}; allowed are {n} (centres) and {n + 1} (faces)"
+                f"{field}: its domain has {own} points along {name} ({layout.shape[i]} with its"
+                f" halo of {low} and {high}), block {block.index} has {n}; allowed are {n}"
+                f" (centres) and {n + 1} (faces)"
             )
         axes.append(axis)
         positions.append(CENTRE if own == n else FACE)
@@ -91,7 +106,9 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
     return Geometry(tuple(axes), tuple(positions), tuple(halos))
 
 
-def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str) -> Bound:
+def bind(
+    layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str
+) -> Bound:
     """A field on all blocks of a rank, held to be one field."""
     first = layouts[0]
     geometry = geometry_of(first, blocks[0], names, name)
@@ -101,16 +118,22 @@ def bind(layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[s
         for what, a, b in (
             ("dtype", first.dtype, layout.dtype),
             ("dims", sorted(first.dims), sorted(layout.dims)),
-            ("positions", *(tuple(POSITIONS[p] for p in each.positions) for each in (geometry, other))),
+            (
+                "positions",
+                *(tuple(POSITIONS[p] for p in each.positions) for each in (geometry, other)),
+            ),
             ("halo", geometry.halos, other.halos),
             ("sizes", sorted(extra), sorted(extra_of(layout, names))),
             ("place", on(first.gpu), on(layout.gpu)),
         ):
             if a != b:
                 raise ValueError(
-                    f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index} {a}; both must be the same"
+                    f"{name}: its {what} on block {block.index} is {b}, on block {blocks[0].index}"
+                    f" {a}; both must be the same"
                 )
-    return Bound(name, first.dtype, geometry, first.dims, extra, layouts, order_of(first.dims, first.strides))
+    return Bound(
+        name, first.dtype, geometry, first.dims, extra, layouts, order_of(first.dims, first.strides)
+    )
 
 
 def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
@@ -120,4 +143,8 @@ def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
 
 def extra_of(layout: Layout, names: Sequence[str]) -> Extra:
     halo = layout.halo or ((0, 0),) * len(layout.shape)
-    return tuple((dim, n, pair) for dim, n, pair in zip(layout.dims, layout.shape, halo, strict=True) if dim not in names)
+    return tuple(
+        (dim, n, pair)
+        for dim, n, pair in zip(layout.dims, layout.shape, halo, strict=True)
+        if dim not in names
+    )

@@ -1,4 +1,6 @@
-"""The local engine: all blocks in this process, so that a plan is nothing but copies from field to field. The reference for the others."""
+"""The local engine: all blocks in this process, so that a plan is nothing but copies from field to
+field. The reference for the others.
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -30,7 +32,9 @@ class LocalTransport:
         self._looked = False  # whether the plan has found that no exchange of its own is under way
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
-        """By one frame of Python from then on: Plan.start takes twice as many instructions for eight fields of 8 x 8 points."""
+        """By one frame of Python from then on: Plan.start takes twice as many instructions for
+        eight fields of 8 x 8 points.
+        """
         self._looked = True
         return Quick(self._again, done) if self._again(*fields) else None
 
@@ -39,7 +43,9 @@ class LocalTransport:
             return None
         flat: Sequence[Any] = fields
         if self._blocks != 1:
-            if {(type(each), len(each)) if type(each) is list else None for each in fields} != {(list, self._blocks)}:
+            if {(type(each), len(each)) if type(each) is list else None for each in fields} != {
+                (list, self._blocks)
+            }:
                 return None
             flat = [*chain.from_iterable(fields)]
         if {*map(type, flat)} != HOST or _core.spans_meet(*flat) is not None:

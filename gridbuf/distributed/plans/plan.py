@@ -1,7 +1,8 @@
-"""A plan: the links of an exchange bound to the layouts of its fields. It knows no memory: fields are given at every start.
+"""A plan: the links of an exchange bound to the layouts of its fields. It knows no memory: fields
+are given at every start.
 
-For this rank it has the copies from field to field (`copies`), and for each peer the chunks of one message each way (`sends`,
-`receives`). An engine moves them.
+For this rank it has the copies from field to field (`copies`), and for each peer the chunks of one
+message each way (`sends`, `receives`). An engine moves them.
 """
 
 import weakref
@@ -31,7 +32,9 @@ Slot = tuple[str, np.dtype[Any], Index, Index, bool, tuple[str, ...], Pairs | No
 
 
 class Handle:
-    """An exchange under way: what `Plan.start` returns. As a context manager it waits when the block is left."""
+    """An exchange under way: what `Plan.start` returns. As a context manager it waits when the
+    block is left.
+    """
 
     def __init__(self, plan: "Plan", transport: Transport, exchange: int) -> None:
         self._plan, self._transport, self._exchange = plan, transport, exchange
@@ -54,7 +57,10 @@ class Handle:
         True
         """
         if not self._done:
-            given_up, self._given_up = self._given_up, True  # unless it returns: the plan may then be started again
+            given_up, self._given_up = (
+                self._given_up,
+                True,
+            )  # unless it returns: the plan may then be started again
             self._done = self._transport.test(self._exchange)
             self._given_up = given_up
         return self._done
@@ -65,7 +71,8 @@ class Handle:
         Parameters
         ----------
         timeout : float, optional
-            After so many seconds a TimeoutError says who did not come; the next call goes on waiting.
+            After so many seconds a TimeoutError says who did not come; the next call goes on
+            waiting.
 
         Examples
         --------
@@ -85,7 +92,12 @@ class Handle:
     def __enter__(self) -> "Handle":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
         if kind is None:
             self.wait()
         elif not self._done:
@@ -97,7 +109,8 @@ class Handle:
 class Plan:
     """Who sends which points of which fields to whom: what `Grid.plan` returns.
 
-    It is bound to the layouts of the fields, not to their memory: any fields of these layouts can be exchanged by it.
+    It is bound to the layouts of the fields, not to their memory: any fields of these layouts can
+    be exchanged by it.
 
     Attributes
     ----------
@@ -112,7 +125,8 @@ class Plan:
     sends, receives : dict
         The message to and from each peer, by its rank.
     shared : bool
-        Whether ranks agree on it once with all plans that send the same: those that a grid keeps for its user.
+        Whether ranks agree on it once with all plans that send the same: those that a grid keeps
+        for its user.
     gpu : int or None
         The number of the GPU that has its fields; None: the host reaches them.
     what : {"halos", "sides", "sync"}
@@ -129,7 +143,11 @@ class Plan:
         shared: bool,
         what: str,
     ) -> None:
-        self.number, self.bounds, self.blocks, self.shared, self.what = number, tuple(binding.bounds), tuple(blocks), shared, what
+        self.number = number
+        self.bounds = tuple(binding.bounds)
+        self.blocks = tuple(blocks)
+        self.shared = shared
+        self.what = what
         self.gpu = gpu_of(self.bounds)
         self.binding, self._works = binding, works
         sends: dict[int, Message] = {}
@@ -146,10 +164,14 @@ class Plan:
         self.messages = len(sends)
         self.nbytes = sum([message.payload for message in sends.values()])
         self._transport = engine.prepare(self)
-        self._apart: set[tuple[int, ...]] = set()  # distances of fields that interleave, and were found to share no element
+        self._apart: set[tuple[int, ...]] = (
+            set()
+        )  # distances of fields that interleave, and were found to share no element
         self._under_way: weakref.ref[Handle] | None = None
         self._again, self._finish = NOT_YET
-        self.twice: Plan | None = None  # in debug mode: gives points that exist twice their owner's values
+        self.twice: Plan | None = (
+            None  # in debug mode: gives points that exist twice their owner's values
+        )
 
     @cached_property
     def copies(self) -> list[Entry]:
@@ -166,7 +188,8 @@ class Plan:
         Returns
         -------
         list of tuple
-            Name, dtype, shape, strides, True, dims and halo of each: all that the rank has of one field, then the next.
+            Name, dtype, shape, strides, True, dims and halo of each: all that the rank has of one
+            field, then the next.
 
         Examples
         --------
@@ -182,7 +205,8 @@ class Plan:
         ]
 
     def adjoint(self) -> list[Entry]:
-        """The copies within the rank the other way round: halo points are added to those they come from, and set to 0.
+        """The copies within the rank the other way round: halo points are added to those they come
+        from, and set to 0.
 
         Returns
         -------
@@ -199,13 +223,15 @@ class Plan:
         return adjoint(self.copies)
 
     def start(self, *fields: Any) -> Handle:
-        """Begin an exchange. Until it is waited for, halos are neither read nor written, and own points not written.
+        """Begin an exchange. Until it is waited for, halos are neither read nor written, and own
+        points not written.
 
         Parameters
         ----------
         *fields : Field or list of Field
-            The fields of the plan's items, in their order, of the layouts that the plan was made for: dtype, shape, strides, and what
-            they say of dims and halo. A bare array says nothing of these, and stands for the plan's.
+            The fields of the plan's items, in their order, of the layouts that the plan was made
+            for: dtype, shape, strides, and what they say of dims and halo. A bare array says
+            nothing of these, and stands for the plan's.
 
         Returns
         -------
@@ -232,9 +258,17 @@ class Plan:
         """
         handle = Handle(self, self._transport, self._given(fields, self._transport.start))
         self._under_way = weakref.ref(handle)
-        if self.twice is not None and self.gpu is None:  # peers have said by now that they debug as well
-            names = [f"{bound.name} on block {block.index}" for bound in self.bounds for block in self.blocks]
-            compare_copies(partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)])
+        if (
+            self.twice is not None and self.gpu is None
+        ):  # peers have said by now that they debug as well
+            names = [
+                f"{bound.name} on block {block.index}"
+                for bound in self.bounds
+                for block in self.blocks
+            ]
+            compare_copies(
+                partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)]
+            )
         return handle
 
     def __call__(self, *fields: Any) -> None:
@@ -264,7 +298,8 @@ class Plan:
 
     @as_in(start)
     def accumulate(self, *fields: Any) -> None:
-        """The adjoint of an exchange: each halo value is added to the point that it comes from, and set to 0.
+        """The adjoint of an exchange: each halo value is added to the point that it comes from, and
+        set to 0.
 
         Examples
         --------
@@ -281,7 +316,8 @@ class Plan:
         for bound in self.bounds:
             if bound.dtype.kind not in "biufc" or not bound.dtype.isnative:
                 raise TypeError(
-                    f"{bound.name}: elements of dtype {bound.dtype} cannot be added; allowed are bools and numbers of this machine's byte order"
+                    f"{bound.name}: elements of dtype {bound.dtype} cannot be added; allowed are"
+                    " bools and numbers of this machine's byte order"
                 )
         self._transport.accumulate(flat)
 
@@ -289,7 +325,8 @@ class Plan:
         before = None if self._under_way is None else self._under_way()
         if before is not None and not (before._done or before._given_up):
             raise RuntimeError(
-                f"plan {self.number}: it was started before and not waited for; call wait() of what start() returned"
+                f"plan {self.number}: it was started before and not waited for; call wait() of what"
+                " start() returned"
             )
         self._under_way = None
 
@@ -311,7 +348,8 @@ class Plan:
             return []
         if len(fields) != len(self.bounds):
             raise TypeError(
-                f"fields: the plan is for {len(self.bounds)} ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"
+                f"fields: the plan is for {len(self.bounds)}"
+                f" ({', '.join(b.name for b in self.bounds)}), got {len(fields)}"
             )
         if len(self.blocks) == 1 and {*map(type, fields)} == HOST:
             flat = list(fields)
@@ -327,9 +365,13 @@ class Plan:
         return flat
 
     def _check_shared(self, flat: Sequence[_core.Field], distances: tuple[int, ...]) -> None:
-        """Refuse what making the plan refuses. What interleaves in the same way again is not looked at again."""
+        """Refuse what making the plan refuses. What interleaves in the same way again is not looked
+        at again.
+        """
         check_shared(self.binding, flat)
-        if len({*map(id, flat)}) == len(flat) and [*map(layout_of, flat)] == [each for b in self.bounds for each in b.layouts]:
+        if len({*map(id, flat)}) == len(flat) and [*map(layout_of, flat)] == [
+            each for b in self.bounds for each in b.layouts
+        ]:
             if len(self._apart) >= MOST_DISTANCES:
                 self._apart.clear()
             self._apart.add(distances)
@@ -341,11 +383,15 @@ class Plan:
         for word, found, its in (("to", self.sends, shared[0]), ("from", self.receives, shared[1])):
             for peer, message in found.items():
                 how = ", in memory that both have" if peer in its else ""
-                lines.append(f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)} chunks{how}")
+                lines.append(
+                    f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)}"
+                    f" chunks{how}"
+                )
                 for chunk in message.chunks:
                     shape = " x ".join(map(str, chunk.shape))
                     lines.append(
-                        f"    {self.bounds[chunk.field].name}: {shape} points of block {chunk.link.src} for block {chunk.link.dst}"
+                        f"    {self.bounds[chunk.field].name}: {shape} points of block"
+                        f" {chunk.link.src} for block {chunk.link.dst}"
                     )
         return "\n".join(lines)
 
@@ -359,6 +405,7 @@ def on_blocks(given: Any, count: int, name: str) -> list[Any]:
         return [as_field(each, name) for each in given]
     if count != 1:
         raise TypeError(
-            f"{name}: expected a list of {count} Fields, one for each of this rank's blocks, got {type(given).__name__}"
+            f"{name}: expected a list of {count} Fields, one for each of this rank's blocks, got"
+            f" {type(given).__name__}"
         )
     return [as_field(given, name)]

@@ -1,4 +1,5 @@
-"""Plans that are found again by the layouts of their fields. A layout gets a number, and no number means another layout later.
+"""Plans that are found again by the layouts of their fields. A layout gets a number, and no number
+means another layout later.
 
 Of a Field the number is kept until it is gone, so that nothing of it need be asked again.
 """
@@ -25,7 +26,8 @@ class LayoutNumbers:
     numbers : dict
         By a Field's id the number of its layout, as long as the Field lives.
     recent : dict
-        What was found for Fields with these ids, in this order. It is emptied when any known Field is gone.
+        What was found for Fields with these ids, in this order. It is emptied when any known Field
+        is gone.
     """
 
     def __init__(self) -> None:

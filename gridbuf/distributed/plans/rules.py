@@ -1,4 +1,6 @@
-"""Which fields may be exchanged over which seams: what every rank can see is refused on every rank, before anything is sent."""
+"""Which fields may be exchanged over which seams: what every rank can see is refused on every rank,
+before anything is sent.
+"""
 
 from collections.abc import Sequence
 
@@ -20,25 +22,35 @@ def check(builder: LinkBuilder, bounds: Sequence[Bound], source: Sources, bound:
     for where, how in () if builder.straight else builder.crossings(axes):
         if item.kind != "scalar" and how.axes.index(source.component) > 1:
             raise ValueError(
-                f"{bound.name}: {where} turns {names[source.component]} into {names[how.axes.index(source.component)]}, and a "
-                f"{item.kind} has components along {names[0]} and {names[1]} alone"
+                f"{bound.name}: {where} turns {names[source.component]} into"
+                f" {names[how.axes.index(source.component)]}, and a {item.kind} has components"
+                f" along {names[0]} and {names[1]} alone"
             )
         signed = item.kind == "vector" or (item.sign < 0 and how.turns_back)
         if signed and not has_sign(bound.dtype):
             raise ValueError(
-                f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or a scalar without sign"
+                f"{bound.name}: {bound.dtype} has no sign, and {where} needs one; use gbd.pair, or"
+                " a scalar without sign"
             )
         if signed and not {0, 1} <= set(axes):
-            raise ValueError(f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign along two")
+            raise ValueError(
+                f"{bound.name}: it has only the dims {bound.dims}, and {where} changes its sign"
+                " along two"
+            )
         for a in axes:
             if not how.turns:
                 continue
-            came = bounds[source.fields[component(source, how.axes.index(source.component))]] if item.kind != "scalar" else bound
+            came = (
+                bounds[source.fields[component(source, how.axes.index(source.component))]]
+                if item.kind != "scalar"
+                else bound
+            )
             there = dict(zip(came.geometry.axes, came.geometry.positions, strict=True))
             if there[a] != positions[axes.index(how.axes[a])]:
                 raise ValueError(
-                    f"{bound.name}: {where} turns its axes, and its points, at {described(bound, names)}, come from "
-                    f"{came.name}, at {described(came, names)}: they do not fit"
+                    f"{bound.name}: {where} turns its axes, and its points, at"
+                    f" {described(bound, names)}, come from {came.name}, at"
+                    f" {described(came, names)}: they do not fit"
                 )
 
 
@@ -47,7 +59,10 @@ def component(source: Sources, axis: int) -> int:
 
 
 def described(bound: Bound, names: Sequence[str]) -> str:
-    return ", ".join(f"{POSITIONS[p]}s of {names[a]}" for a, p in zip(bound.geometry.axes, bound.geometry.positions, strict=True))
+    return ", ".join(
+        f"{POSITIONS[p]}s of {names[a]}"
+        for a, p in zip(bound.geometry.axes, bound.geometry.positions, strict=True)
+    )
 
 
 def compare(a: Bound, b: Bound, kind: str) -> None:
@@ -58,4 +73,7 @@ def compare(a: Bound, b: Bound, kind: str) -> None:
         ("sizes", sorted(a.extra), sorted(b.extra)),
     ):
         if ours != theirs:
-            raise ValueError(f"{a.name}: its {what} is {ours}, that of {b.name} {theirs}; the two of a {kind} have the same")
+            raise ValueError(
+                f"{a.name}: its {what} is {ours}, that of {b.name} {theirs}; the two of a {kind}"
+                " have the same"
+            )

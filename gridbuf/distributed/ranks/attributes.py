@@ -18,14 +18,18 @@ _keys: list[int] = []
 
 
 def free(communicator: Communicator) -> None:
-    """The user frees the communicator, on all ranks: so are the duplicates that no rank needs any more."""
+    """The user frees the communicator, on all ranks: so are the duplicates that no rank needs any
+    more.
+    """
     check_mpi()
     communicator.exchanges = None
     if left or any(its.user() is not None for its in communicator.duplicates[1:]):
         gc.collect()  # grids may be dead and not collected
         check_mpi()
     ranks = Collectives(communicator.lobby, LAST_WORDS)
-    idle = idle_on_all(communicator, ranks.agree("comm.Free()", {}, values=idle_words(communicator, ranks.room)))
+    idle = idle_on_all(
+        communicator, ranks.agree("comm.Free()", {}, values=idle_words(communicator, ranks.room))
+    )
     if len(idle) == len(communicator.duplicates) - 1:
         idle.append(communicator.duplicates[0])
     for its in idle:
@@ -36,7 +40,9 @@ def free(communicator: Communicator) -> None:
 
 def _freed(comm: Any, keyval: int, its: Communicator) -> None:
     """MPI calls this when a communicator goes: an error here would be that of comm.Free()."""
-    with suppress(RuntimeError, TimeoutError, MPI.Exception):  # MPI is finalized, this is another thread: the duplicates stay
+    with suppress(
+        RuntimeError, TimeoutError, MPI.Exception
+    ):  # MPI is finalized, this is another thread: the duplicates stay
         if its.revocation is None:
             free(its)
 
@@ -52,7 +58,9 @@ def communicator_of(comm: Any, timeout: float | None = None) -> Communicator:
     if MPI.Is_finalized():
         raise RuntimeError("MPI is finalized: grids with a communicator can no longer be used")
     if not _keys:
-        _keys.extend((MPI.Comm.Create_keyval(delete_fn=_freed), MPI.Comm.Create_keyval()))  # these, a duplicate on its way
+        _keys.extend(
+            (MPI.Comm.Create_keyval(delete_fn=_freed), MPI.Comm.Create_keyval())
+        )  # these, a duplicate on its way
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_ending), True)
         atexit.register(say_ended)
     found: Communicator | None = comm.Get_attr(_keys[0])
@@ -67,9 +75,10 @@ def communicator_of(comm: Any, timeout: float | None = None) -> Communicator:
         if begun is None:
             comm.Set_attr(_keys[1], begun := comm.Idup())
         duplicate, request = begun
-        Waiting(timeout, lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid").until(
-            request.Test
-        )
+        Waiting(
+            timeout,
+            lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid",
+        ).until(request.Test)
         comm.Delete_attr(_keys[1])
         comm.Set_attr(_keys[0], found := Communicator(duplicate))
     return found

@@ -25,7 +25,8 @@ class Buffers:
     slots : list
         What programs of copies pack into, or unpack from.
     places : dict
-        By peer: which of the slots its message lies in, and how many bytes from its start. Messages inside fields have none.
+        By peer: which of the slots its message lies in, and how many bytes from its start. Messages
+        inside fields have none.
     """
 
     def __init__(self) -> None:
@@ -34,8 +35,12 @@ class Buffers:
         self.places: dict[int, tuple[int, int]] = {}
 
 
-def on_host(messages: Mapping[int, Message], more: int, in_fields: bool, shared: Mapping[int, Turns]) -> Buffers:
-    """A buffer for each message, with so many bytes more; none where one lies in a field just as it is sent, and may, or in shared memory."""
+def on_host(
+    messages: Mapping[int, Message], more: int, in_fields: bool, shared: Mapping[int, Turns]
+) -> Buffers:
+    """A buffer for each message, with so many bytes more; none where one lies in a field just as it
+    is sent, and may, or in shared memory.
+    """
     found = Buffers()
     for peer, message in messages.items():
         if peer in shared:
@@ -51,7 +56,8 @@ def on_host(messages: Mapping[int, Message], more: int, in_fields: bool, shared:
 
 
 class GPUBuffers(Buffers):
-    """One buffer on a GPU for all messages, and one of page-locked memory on the host, unless MPI takes pointers of GPUs.
+    """One buffer on a GPU for all messages, and one of page-locked memory on the host, unless MPI
+    takes pointers of GPUs.
 
     Attributes
     ----------
@@ -61,7 +67,14 @@ class GPUBuffers(Buffers):
         Where on the host messages lie that go through shared memory, and that memory.
     """
 
-    def __init__(self, messages: Mapping[int, Message], more: int, gpu: int, direct: bool, shared: Mapping[int, Turns]) -> None:
+    def __init__(
+        self,
+        messages: Mapping[int, Message],
+        more: int,
+        gpu: int,
+        direct: bool,
+        shared: Mapping[int, Turns],
+    ) -> None:
         super().__init__()
         self.shared: list[tuple[Any, Turns]] = []
         at = {}
@@ -77,7 +90,11 @@ class GPUBuffers(Buffers):
         first = pointer(self.there) if host is None and messages else 0
         for peer, message in messages.items():
             start, nbytes = at[peer], message.nbytes + more
-            self.ends[peer] = MPI.memory.fromaddress(first + start, nbytes) if host is None else host[start : start + nbytes]
+            self.ends[peer] = (
+                MPI.memory.fromaddress(first + start, nbytes)
+                if host is None
+                else host[start : start + nbytes]
+            )
             if peer in shared:
                 self.shared.append((self.ends[peer], shared[peer]))
                 self.ends[peer] = NOTHING
@@ -89,9 +106,11 @@ def pointer(field: Any) -> int:
 
 
 class Carriage:
-    """Brings what was packed on a GPU to where MPI takes it, and what MPI has brought to where it is unpacked.
+    """Brings what was packed on a GPU to where MPI takes it, and what MPI has brought to where it
+    is unpacked.
 
-    Everything is one copy each way, whatever the number of peers; where MPI takes pointers of GPUs, none.
+    Everything is one copy each way, whatever the number of peers; where MPI takes pointers of GPUs,
+    none.
     """
 
     def __init__(self, out: GPUBuffers, come: GPUBuffers) -> None:
@@ -99,12 +118,18 @@ class Carriage:
         self._rising: Any = None  # the copy that is still reading what MPI has received into
 
     def down(self) -> None:
-        """All that is sent has been packed, and what is received may be written: this waits for the GPU."""
+        """All that is sent has been packed, and what is received may be written: this waits for the
+        GPU.
+        """
         out, come = self._out, self._come
         if out.here is None:
             _core.cuda_wait_for(out.there, come.there)
             return
-        copy = _core.cuda_copy_begin(out.here, out.there, "no", _core.cuda_get_stream()) if out.ends else None
+        copy = (
+            _core.cuda_copy_begin(out.here, out.there, "no", _core.cuda_get_stream())
+            if out.ends
+            else None
+        )
         for each in (self._rising, copy):
             if each is not None:
                 each.wait(-1)
@@ -117,4 +142,6 @@ class Carriage:
         for memory, (rows, turns) in self._come.shared:
             memory[:] = rows[turns[0] & 1, : memory.nbytes]
         if self._come.here is not None and self._come.ends:
-            self._rising = _core.cuda_copy_begin(self._come.there, self._come.here, "no", _core.cuda_get_stream())
+            self._rising = _core.cuda_copy_begin(
+                self._come.there, self._come.here, "no", _core.cuda_get_stream()
+            )

@@ -1,8 +1,11 @@
-"""Calls of all ranks of a grid: they agree about a call, reduce integers, and move messages that nothing plans twice.
+"""Calls of all ranks of a grid: they agree about a call, reduce integers, and move messages that
+nothing plans twice.
 
-An agreement is one reduction of a fixed number of integers, whatever the call: so ranks that make different calls notice it there, and no
-message of one call is ever taken for that of another. All ranks add hashes of their words, and each sees whether the sum is its own as
-often as there are ranks. An error of one rank is not agreed about: it revokes the grid (revoke.py), and the ranks that wait here hear of it.
+An agreement is one reduction of a fixed number of integers, whatever the call: so ranks that make
+different calls notice it there, and no message of one call is ever taken for that of another. All
+ranks add hashes of their words, and each sees whether the sum is its own as often as there are
+ranks. An error of one rank is not agreed about: it revokes the grid (revoke.py), and the ranks that
+wait here hear of it.
 """
 
 import json
@@ -18,7 +21,13 @@ from gridbuf.distributed.alone import Agreed, Integers, Said, Topic
 from gridbuf.distributed.calls import MEETING
 from gridbuf.distributed.errors import DisagreementError, RevokedError
 from gridbuf.distributed.ranks import revoke
-from gridbuf.distributed.ranks.communicator import Channel, Communicator, Duplicate, check_mpi, ranks
+from gridbuf.distributed.ranks.communicator import (
+    Channel,
+    Communicator,
+    Duplicate,
+    check_mpi,
+    ranks,
+)
 from gridbuf.distributed.ranks.pending_requests import Pending, abandoned, keep, leave
 from gridbuf.distributed.ranks.persistent_messages import parts
 from gridbuf.distributed.ranks.revoke import callable_here, hear
@@ -28,7 +37,10 @@ from gridbuf.distributed.waiting import LOOK, Waiting
 HEAD, TOPICS, TEXT = 16, 2, 36  # words: hashes and counts, then the words about each topic
 VALUES = MEETING - HEAD - TOPICS * TEXT  # the exact sums of three fields
 OPERATIONS = {"sum": MPI.SUM, "min": MPI.MIN, "max": MPI.MAX}
-SAID, FIRST = 0, 4  # places in the head; of each topic its hash, how many know it, and how long its text is
+SAID, FIRST = (
+    0,
+    4,
+)  # places in the head; of each topic its hash, how many know it, and how long its text is
 LATEST = 30.0  # seconds after which a rank tells where it waits, when it has no timeout
 IDLE = 2**32  # added by a rank for a duplicate that it does not use, beside its balance
 T = TypeVar("T")
@@ -40,7 +52,10 @@ class Collectives:
     room = VALUES
 
     def __init__(self, channel: Channel, timeout: float | None) -> None:
-        self.channel, self.timeout, self.rank, self.size = channel, timeout, channel.rank, channel.size
+        self.channel = channel
+        self.timeout = timeout
+        self.rank = channel.rank
+        self.size = channel.size
         self._name = ""
 
     def run(self, name: str, make: Callable[["Collectives"], T]) -> T:
@@ -57,7 +72,9 @@ class Collectives:
                 raise
 
     def fail(self, error: BaseException) -> None:
-        """Revoke the grid before this rank tidies up; an error that may follow from that of another rank gives way to it."""
+        """Revoke the grid before this rank tidies up; an error that may follow from that of another
+        rank gives way to it.
+        """
         if callable_here():
             hear()
         if isinstance(error, Exception) and not isinstance(error, RevokedError):
@@ -67,7 +84,12 @@ class Collectives:
     # ---- agreement ----
 
     def agree(
-        self, call: str, said: Said, topics: Sequence[Topic] = (), values: Integers | None = None, needed: bool = False
+        self,
+        call: str,
+        said: Said,
+        topics: Sequence[Topic] = (),
+        values: Integers | None = None,
+        needed: bool = False,
     ) -> Agreed:
         """Hold the words of all ranks to be the same, and add values up on the way.
 
@@ -82,7 +104,8 @@ class Collectives:
         values
             Up to VALUES integers, of all ranks as many; a rank that has none to add gives None.
         needed
-            Whether all ranks need the facts of the topics; otherwise only those that do not know them.
+            Whether all ranks need the facts of the topics; otherwise only those that do not know
+            them.
 
         Raises
         ------
@@ -106,7 +129,11 @@ class Collectives:
                 text = found[HEAD + i * TEXT :].view("u1")[:length].tobytes()
                 if length > 8 * TEXT:
                     text = self._told(texts[i] if topic.speaks else b"", length)
-            mine = buffer[at : at + 2] if topic.facts is not None or text is None else digest(text.partition(b"\n")[0])
+            mine = (
+                buffer[at : at + 2]
+                if topic.facts is not None or text is None
+                else digest(text.partition(b"\n")[0])
+            )
             if know and (found[at : at + 2] != np.uint64(know) * mine).any():
                 self._differ(topic.facts)
             if text is None:
@@ -130,10 +157,13 @@ class Collectives:
         if isinstance(x, dict) and isinstance(y, dict):
             field, key = key, next(fact for fact in x if x[fact] != y.get(fact))
             raise DisagreementError(
-                f"{self._name}: {field}: its {key} is {x[key]} on rank {first} and {y.get(key)} on rank {second}"
+                f"{self._name}: {field}: its {key} is {x[key]} on rank {first} and {y.get(key)} on"
+                f" rank {second}"
             )
         if key == "call":
-            raise DisagreementError(f"{self._name}: rank {first} calls {x}, rank {second} calls {y}")
+            raise DisagreementError(
+                f"{self._name}: rank {first} calls {x}, rank {second} calls {y}"
+            )
         raise DisagreementError(f"{key}: rank {first} says {x}, rank {second} {y}")
 
     def _lowest(self, yes: bool) -> int:
@@ -158,7 +188,9 @@ class Collectives:
         request = its.comm.Iallreduce(values, found, OPERATIONS[operation])
         its.reductions += 1
         roll = RollCall(self.channel, its.reductions, self.timeout)
-        self._wait(roll.waiting(request.Test), roll.missing, range(self.size), [request], (values, found))
+        self._wait(
+            roll.waiting(request.Test), roll.missing, range(self.size), [request], (values, found)
+        )
         return found
 
     def duplicated(self) -> Any:
@@ -167,21 +199,38 @@ class Collectives:
         self._wait(request.Test, lambda: "the other ranks", range(self.size), [request], comm)
         return comm
 
-    def _wait(self, come: Callable[[], bool], missing: Callable[[], str], peers: Any, requests: list[Any], memory: Any) -> None:
+    def _wait(
+        self,
+        come: Callable[[], bool],
+        missing: Callable[[], str],
+        peers: Any,
+        requests: list[Any],
+        memory: Any,
+    ) -> None:
         """Wait, and hear of errors. Requests that are given up keep their memory."""
 
         def look() -> None:
             hear()
-            if self.channel.communicator.reached.get(str(self.channel.duplicate.number), 0) > self.channel.duplicate.calls:
+            if (
+                self.channel.communicator.reached.get(str(self.channel.duplicate.number), 0)
+                > self.channel.duplicate.calls
+            ):
                 return  # all ranks have come to this call: it ends, and the next one raises
             self.channel.communicator.check(self._name)
             for peer in [*self.channel.communicator.ended]:
                 end = self.channel.ended(peer)
-                if peer in peers and end is not None and end[3] <= self.channel.duplicate.calls and not come():
+                if (
+                    peer in peers
+                    and end is not None
+                    and end[3] <= self.channel.duplicate.calls
+                    and not come()
+                ):
                     self.channel.raise_ended(peer, self._name)
 
         try:
-            Waiting(self.timeout, lambda: f"rank {self.rank} waits for {missing()}: {self._name}").until(come, look)
+            Waiting(
+                self.timeout, lambda: f"rank {self.rank} waits for {missing()}: {self._name}"
+            ).until(come, look)
         except BaseException:
             if requests:
                 abandoned.append(Pending([], requests, memory))
@@ -190,9 +239,14 @@ class Collectives:
     # ---- messages ----
 
     def move(
-        self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], room: Any, arrived: Callable[[int, Any], None]
+        self,
+        outgoing: Mapping[int, Any],
+        incoming: Mapping[int, int],
+        room: Any,
+        arrived: Callable[[int, Any], None],
     ) -> None:
-        """Send a message to each of some ranks and receive one from each of others, one after the other as they come.
+        """Send a message to each of some ranks and receive one from each of others, one after the
+        other as they come.
 
         Parameters
         ----------
@@ -201,12 +255,17 @@ class Collectives:
         incoming
             By rank: how many bytes.
         room
-            Memory for the longest of these, one after the other: no rank waits for one that has none left.
+            Memory for the longest of these, one after the other: no rank waits for one that has
+            none left.
         arrived
             Called with the rank and its message.
         """
         its, comm = self.channel.duplicate, self.channel.comm
-        sends = [comm.Isend([part, MPI.BYTE], peer, CALL) for peer, buffer in outgoing.items() for part in parts(buffer)]
+        sends = [
+            comm.Isend([part, MPI.BYTE], peer, CALL)
+            for peer, buffer in outgoing.items()
+            for part in parts(buffer)
+        ]
         its.loose += len(sends)
         left = Pending([], sends, outgoing, its)
         keep(left)
@@ -217,31 +276,49 @@ class Collectives:
                 message = np.asarray(room)[: incoming[peer]]
                 requests = [comm.Irecv([part, MPI.BYTE], peer, CALL) for part in parts(message)]
                 its.loose -= len(requests)
-                self._wait(lambda: bool(MPI.Request.Testall(requests)), lambda: ranks([peer]), [peer], requests, room)  # noqa: B023
+                self._wait(
+                    lambda: bool(MPI.Request.Testall(requests)),  # noqa: B023
+                    lambda: ranks([peer]),  # noqa: B023
+                    [peer],
+                    requests,
+                    room,
+                )
                 arrived(peer, message)
                 late.discard(peer)
-            self._wait(lambda: bool(MPI.Request.Testall(sends)), lambda: ranks([*outgoing]), outgoing, [], None)
+            self._wait(
+                lambda: bool(MPI.Request.Testall(sends)),
+                lambda: ranks([*outgoing]),
+                outgoing,
+                [],
+                None,
+            )
         finally:
             leave(left)
 
     def _next(self, late: set[int]) -> int:
-        """A rank of these whose message has come. Another one may be ahead, and has sent that of its next call."""
+        """A rank of these whose message has come. Another one may be ahead, and has sent that of
+        its next call.
+        """
         comm, status = self.channel.comm, MPI.Status()
 
         def come() -> bool:
             if not comm.Iprobe(MPI.ANY_SOURCE, CALL, status):
                 return False
-            return status.Get_source() in late or any(comm.Iprobe(peer, CALL, status) for peer in sorted(late))
+            return status.Get_source() in late or any(
+                comm.Iprobe(peer, CALL, status) for peer in sorted(late)
+            )
 
         self._wait(come, lambda: ranks([*late]), late, [], None)
         return int(status.Get_source())
 
 
 class RollCall:
-    """One reduction, in which all ranks meet: the ranks that wait there tell each other, so that one that has waited too long can name the others.
+    """One reduction, in which all ranks meet: the ranks that wait there tell each other, so that
+    one that has waited too long can name the others.
 
-    A reduction says nothing of ranks that are late. A rank that has waited for half of its time tells all others where it waits, and those that wait
-    there too answer. No rank sends anything while all is well.
+    A reduction says nothing of ranks that are late. A rank that has waited for half of its time
+    tells all others where it waits, and those that wait there too answer. No rank sends anything
+    while all is well.
     """
 
     def __init__(self, channel: Channel, number: int, timeout: float | None) -> None:
@@ -273,7 +350,11 @@ class RollCall:
         if channel.size > revoke.FEW:
             return f"the other ranks of {channel.size}"
         self._hear()
-        late = [peer for peer in range(channel.size) if peer != channel.rank and channel.waiting.get(peer, -1) < self._number]
+        late = [
+            peer
+            for peer in range(channel.size)
+            if peer != channel.rank and channel.waiting.get(peer, -1) < self._number
+        ]
         return ranks(late) if late else f"the other ranks of {channel.size}"
 
     def _say(self, peer: int) -> None:
@@ -298,7 +379,9 @@ class RollCall:
 
 
 def idle_words(communicator: Communicator, room: int) -> Integers:
-    """This rank's words about the first duplicates: whether it needs each, and how many messages are on their way."""
+    """This rank's words about the first duplicates: whether it needs each, and how many messages
+    are on their way.
+    """
     check_mpi()
     words = np.zeros(room, np.uint64)
     for its in communicator.duplicates[1 : room + 1]:
@@ -308,9 +391,15 @@ def idle_words(communicator: Communicator, room: int) -> Integers:
 
 
 def idle_on_all(communicator: Communicator, agreed: Agreed) -> list[Duplicate]:
-    """The duplicates that no rank needs, and that have no message under way: the same ones on all ranks."""
+    """The duplicates that no rank needs, and that have no message under way: the same ones on all
+    ranks.
+    """
     whole = communicator.size * IDLE % 2**64
-    return [its for its in communicator.duplicates[1 : len(agreed.values) + 1] if int(agreed.values[its.number - 1]) == whole]
+    return [
+        its
+        for its in communicator.duplicates[1 : len(agreed.values) + 1]
+        if int(agreed.values[its.number - 1]) == whole
+    ]
 
 
 def channel_for(communicator: Communicator, said: Said, call: str, ranks: Collectives) -> Channel:
@@ -323,7 +412,9 @@ def channel_for(communicator: Communicator, said: Said, call: str, ranks: Collec
 # ---- texts ----
 
 
-def message_of(said: Said, topics: Sequence[Topic], values: Integers | None) -> tuple[Integers, list[bytes]]:
+def message_of(
+    said: Said, topics: Sequence[Topic], values: Integers | None
+) -> tuple[Integers, list[bytes]]:
     """The words that a rank adds in an agreement, and of each topic the text that it tells."""
     buffer, texts = np.zeros(MEETING, np.uint64), [b""] * len(topics)
     buffer[SAID : SAID + 2] = digest(text_of(said))

@@ -1,8 +1,10 @@
-"""A communicator of the user's: the duplicates of it that its grids have, one each, so that no message of one grid meets another's.
+"""A communicator of the user's: the duplicates of it that its grids have, one each, so that no
+message of one grid meets another's.
 
-The first duplicate is the lobby: all ranks meet there to make a grid, and notes of errors go over it. MPI is called on the thread that calls
-gridbuf, and on no other: a plan that is collected leaves its requests (pending_requests.py), and the next call frees them. Nothing is freed by a
-destructor, so the end of a program is silent before and after MPI.Finalize.
+The first duplicate is the lobby: all ranks meet there to make a grid, and notes of errors go over
+it. MPI is called on the thread that calls gridbuf, and on no other: a plan that is collected leaves
+its requests (pending_requests.py), and the next call frees them. Nothing is freed by a destructor,
+so the end of a program is silent before and after MPI.Finalize.
 """
 
 import gc
@@ -29,7 +31,8 @@ NOTHING = [0, 0, 0, 0]
 
 
 class Duplicate:
-    """A duplicate of a communicator, which one grid after another uses. Its counts go on from one grid to the next.
+    """A duplicate of a communicator, which one grid after another uses. Its counts go on from one
+    grid to the next.
 
     Attributes
     ----------
@@ -49,7 +52,9 @@ class Duplicate:
 
     def __init__(self, communicator: "Communicator", comm: Any, number: int) -> None:
         self.communicator, self.comm, self.number = communicator, comm, number
-        self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(lambda: np.zeros(2, np.int64))
+        self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(
+            lambda: np.zeros(2, np.int64)
+        )
         self.said: Counter[int] = Counter()
         self.heard: Counter[int] = Counter()
         self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
@@ -62,7 +67,9 @@ class Duplicate:
         return self.user() is None and not any(its.duplicate is self for its in pending())
 
     def balance(self) -> int:
-        """How many messages this rank has sent here more than it has received: over all ranks 0 where none is under way."""
+        """How many messages this rank has sent here more than it has received: over all ranks 0
+        where none is under way.
+        """
         status = MPI.Status()
         for tag in (HANDSHAKE, ROLL):
             while (message := self.comm.Improbe(MPI.ANY_SOURCE, tag, status)) is not None:
@@ -73,16 +80,18 @@ class Duplicate:
 
 
 class Channel:
-    """A grid's own duplicate: what its ranks count together, and what two of them have told each other.
+    """A grid's own duplicate: what its ranks count together, and what two of them have told each
+    other.
 
     Attributes
     ----------
     one : OneCall
         The call of all ranks that is under way.
     agreements : dict
-        By rank and digest of a kind of message: the agreements of plans that are kept for users. They stay: whether a plan is
-        still alive is known on its own rank alone, and a rank that forgot what its peer remembers would wait for a handshake that
-        the peer has no reason to make. Each has a tag, so there are never more of them with a peer than tags.
+        By rank and digest of a kind of message: the agreements of plans that are kept for users.
+        They stay: whether a plan is still alive is known on its own rank alone, and a rank that
+        forgot what its peer remembers would wait for a handshake that the peer has no reason to
+        make. Each has a tag, so there are never more of them with a peer than tags.
     tags : dict
         By rank: the tags of messages between the two.
     shaking : str or None
@@ -96,7 +105,9 @@ class Channel:
     """
 
     def __init__(self, duplicate: Duplicate) -> None:
-        self.duplicate, self.communicator, self.comm = duplicate, duplicate.communicator, duplicate.comm
+        self.duplicate = duplicate
+        self.communicator = duplicate.communicator
+        self.comm = duplicate.comm
         self.rank, self.size = self.communicator.rank, self.communicator.size
         self.ledger, self.mail = duplicate.ledger, duplicate.mail
         self.one = OneCall()
@@ -115,7 +126,9 @@ class Channel:
         return self._plans
 
     def tag(self, peer: int) -> Tag:
-        """A tag that nothing else between this rank and a peer uses; RuntimeError where there is none."""
+        """A tag that nothing else between this rank and a peer uses; RuntimeError where there is
+        none.
+        """
         tags = self.tags[peer]
         tag = tags.new()
         if tag is None:
@@ -124,8 +137,9 @@ class Channel:
             tag = tags.new()
         if tag is None:
             raise RuntimeError(
-                f"rank {self.rank} gets as many kinds of messages from rank {peer} as MPI promises tags: let go of plans that "
-                "are no longer used; a kind of fields that grid.exchange or exchange_halos was given keeps its tag"
+                f"rank {self.rank} gets as many kinds of messages from rank {peer} as MPI promises"
+                " tags: let go of plans that are no longer used; a kind of fields that"
+                " grid.exchange or exchange_halos was given keeps its tag"
             )
         status = MPI.Status()
         for number in both(tag.number):  # a plan that is gone may have left out what its peer sent
@@ -142,7 +156,12 @@ class Channel:
 
     def ready(self) -> bool:
         """Whether nothing has to be looked at before MPI is called; else check() does it."""
-        return not (left or self.communicator.revocation is not None or MPI.Is_finalized() or _level < MPI.THREAD_SERIALIZED)
+        return not (
+            left
+            or self.communicator.revocation is not None
+            or MPI.Is_finalized()
+            or _level < MPI.THREAD_SERIALIZED
+        )
 
     def listen(self, where: str) -> None:
         """While this rank waits: RevokedError where some rank has failed."""
@@ -153,12 +172,16 @@ class Channel:
         """How far a peer that has ended came on this grid; None: it has not ended."""
         if peer not in self.communicator.ended:
             return None
-        found: list[int] = self.communicator.ended[peer]["grids"].get(str(self.duplicate.number), NOTHING)
+        found: list[int] = self.communicator.ended[peer]["grids"].get(
+            str(self.duplicate.number), NOTHING
+        )
         return found
 
     def raise_ended(self, peer: int, where: str) -> None:
         why = self.communicator.ended[peer]["ended"]
-        raise RevokedError(f"rank {self.rank}: {where}: rank {peer} has ended{f' by {why}' * bool(why)}")
+        raise RevokedError(
+            f"rank {self.rank}: {where}: rank {peer} has ended{f' by {why}' * bool(why)}"
+        )
 
 
 class Communicator(Revocable):
@@ -183,19 +206,26 @@ class Communicator(Revocable):
         return {its.number: its.calls for its in self.duplicates}
 
     def counts(self, peer: int) -> dict[int, list[int]]:
-        return {its.number: [*its.ledger[peer].tolist(), its.said[peer], its.calls] for its in self.duplicates}
+        return {
+            its.number: [*its.ledger[peer].tolist(), its.said[peer], its.calls]
+            for its in self.duplicates
+        }
 
 
 def check_mpi() -> None:
     """RuntimeError where MPI cannot be called. Requests that were left are freed."""
     if os.getpid() != _process:
-        raise RuntimeError("a forked child has no MPI: exchange in the process that made the grid, or start one afresh")
+        raise RuntimeError(
+            "a forked child has no MPI: exchange in the process that made the grid, or start one"
+            " afresh"
+        )
     if MPI.Is_finalized():
         raise RuntimeError("MPI is finalized: grids with a communicator can no longer be used")
     if _level < MPI.THREAD_SERIALIZED and not MPI.Is_thread_main():
         raise RuntimeError(
-            f"MPI was initialized for one thread (level {_level}), and {threading.current_thread().name!r} is another; "
-            "exchange on the main thread, or initialize MPI with THREAD_SERIALIZED or more"
+            f"MPI was initialized for one thread (level {_level}), and"
+            f" {threading.current_thread().name!r} is another; exchange on the main thread, or"
+            " initialize MPI with THREAD_SERIALIZED or more"
         )
     if left:
         free()

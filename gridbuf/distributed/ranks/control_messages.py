@@ -1,4 +1,6 @@
-"""Control messages between two ranks of a grid, in the order in which they were sent: handshakes of plans and answers to them."""
+"""Control messages between two ranks of a grid, in the order in which they were sent: handshakes of
+plans and answers to them.
+"""
 
 import json
 import time
@@ -19,11 +21,17 @@ def send(channel: Channel, peer: int, words: Words) -> None:
     """Send words, which are kept until they have gone."""
     text = json.dumps(words | channel.tags[peer].tell(words.get("tag"))).encode()
     channel.duplicate.said[peer] += 1
-    leave(Pending([], [channel.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text, channel.duplicate))
+    leave(
+        Pending(
+            [], [channel.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text, channel.duplicate
+        )
+    )
 
 
 def collect(channel: Channel, every: float = 0.0) -> None:
-    """Keep the handshakes that have come in the mail; a long message may take its time. At most once in `every` seconds."""
+    """Keep the handshakes that have come in the mail; a long message may take its time. At most
+    once in `every` seconds.
+    """
     now = time.perf_counter()
     if every and now < channel.swept + every:
         return

@@ -1,8 +1,8 @@
 """The ghex engine: halos filled by GHEX (package ghex), everything else by messages of our own.
 
-GHEX works out its patterns with all ranks, so every rank makes its plans in the same order. What it would get wrong or does not have is
-refused with the reason. Its exchanges have no handshake and no timeout of their own; they are polled here, so that both a timeout and
-Ctrl-C are noticed.
+GHEX works out its patterns with all ranks, so every rank makes its plans in the same order. What it
+would get wrong or does not have is refused with the reason. Its exchanges have no handshake and no
+timeout of their own; they are polled here, so that both a timeout and Ctrl-C are noticed.
 """
 
 import atexit
@@ -31,7 +31,9 @@ WHY = "engine='ghex' does not take {}; engine='mpi' does"
 
 
 class Kind(NamedTuple):
-    """What fields must share to travel together: dtype, dims, extents and halos on the grid, order in memory."""
+    """What fields must share to travel together: dtype, dims, extents and halos on the grid, order
+    in memory.
+    """
 
     dtype: str
     dims: tuple[str, ...]
@@ -59,9 +61,14 @@ class GHEXEngine(MPIEngine):
         try:
             import ghex.context  # noqa: F401
         except ImportError as error:
-            raise ImportError(f"engine: 'ghex' needs the package ghex (pip install ghex, with libboost-dev): {error}") from error
+            raise ImportError(
+                "engine: 'ghex' needs the package ghex (pip install ghex, with libboost-dev):"
+                f" {error}"
+            ) from error
         super().__init__(comm, timeout, aware)
-        self.patterns: dict[Any, tuple[Any, list[Any]]] = {}  # before the context: an object's attributes go in this order
+        self.patterns: dict[
+            Any, tuple[Any, list[Any]]
+        ] = {}  # before the context: an object's attributes go in this order
         self.context: Any = None
         _engines.add(self)
 
@@ -76,13 +83,18 @@ class GHEXEngine(MPIEngine):
         why = None
         if len(cuts) > 1 or not links.straight:
             why = "seams, folds, explicit links and missing blocks"
-        elif links.decomposition.number_of_blocks < self.size or links.decomposition.owners is not None:
+        elif (
+            links.decomposition.number_of_blocks < self.size
+            or links.decomposition.owners is not None
+        ):
             why = "ranks without a block and owners"
         if why:
             raise ValueError(f"engine: {WHY.format(why)}")
         self.links = links
         self.periodic = [(0, axis, 1) in links.whole.seams for axis in range(links.whole.ndim)]
-        self.least = [min(axis.start(k + 1) - axis.start(k) for k in range(axis.count)) for axis in cuts[0]]
+        self.least = [
+            min(axis.start(k + 1) - axis.start(k) for k in range(axis.count)) for axis in cuts[0]
+        ]
 
     def prepare(self, plan: Any) -> Any:
         return GHEXTransport(plan, self) if plan.what == "halos" else super().prepare(plan)
@@ -103,11 +115,16 @@ class GHEXEngine(MPIEngine):
         for layout in bound.layouts:
             if min(layout.shape) < 2:
                 yield f"an axis of length {min(layout.shape)}"
-            if min(layout.strides) != bound.dtype.itemsize:  # GHEX reads rows as if their elements touched
+            if (
+                min(layout.strides) != bound.dtype.itemsize
+            ):  # GHEX reads rows as if their elements touched
                 yield f"strides of {layout.strides}"
         for axis, pair in zip(bound.geometry.axes, bound.geometry.halos, strict=True):
             if max(pair) > self.least[axis]:
-                yield f"a halo of {max(pair)} along {names[axis]}, wider than a block of {self.least[axis]}"
+                yield (
+                    f"a halo of {max(pair)} along {names[axis]}, wider than a block of"
+                    f" {self.least[axis]}"
+                )
 
     def pattern(self, kind: Kind, blocks: Sequence[Block]) -> tuple[Any, list[Any]]:
         """Which points of a kind of field go where: all ranks ask for it together."""
@@ -120,12 +137,20 @@ class GHEXEngine(MPIEngine):
             axes = [names.index(dim) if dim in names else None for dim in kind.dims]
 
             def box(spans: Sequence[tuple[int, int]]) -> Any:
-                along = [UnitRange(0, n) if a is None else UnitRange(*spans[a]) for a, n in zip(axes, kind.extents, strict=True)]
+                along = [
+                    UnitRange(0, n) if a is None else UnitRange(*spans[a])
+                    for a, n in zip(axes, kind.extents, strict=True)
+                ]
                 return ProductSet(*along)
 
-            domains = [DomainDescriptor(b.number, box([*zip(b.start, b.stop, strict=True)])) for b in blocks]
+            domains = [
+                DomainDescriptor(b.number, box([*zip(b.start, b.stop, strict=True)]))
+                for b in blocks
+            ]
             whole = HaloGenerator(
-                box([(0, n) for n in shape]), kind.halos, tuple(a is not None and self.periodic[a] for a in axes)
+                box([(0, n) for n in shape]),
+                kind.halos,
+                tuple(a is not None and self.periodic[a] for a in axes),
             )
             found = self.patterns[kind[1:4]] = make_pattern(self.context, whole, domains), domains
         return found
@@ -137,7 +162,9 @@ class GHEXEngine(MPIEngine):
 
 
 class GHEXTransport:
-    """Moves one plan: a group of alike fields after the other, the last while the caller computes."""
+    """Moves one plan: a group of alike fields after the other, the last while the caller
+    computes.
+    """
 
     def __init__(self, plan: Any, engine: GHEXEngine) -> None:
         from ghex.structured.regular import make_communication_object
@@ -145,9 +172,15 @@ class GHEXTransport:
         self.engine, self._plan, self.timeout, self.exchange = engine, plan, engine.timeout, 0
         assert engine.channel is not None
         self.channel = engine.channel
-        self.name = f"plan {self.channel.number()} ({', '.join(bound.name for bound in plan.bounds)})"
+        self.name = (
+            f"plan {self.channel.number()} ({', '.join(bound.name for bound in plan.bounds)})"
+        )
         kinds = [kind_of(bound, engine.links.whole.names) for bound in plan.bounds]
-        reasons = [f"{bound.name}: {WHY.format(why)}" for bound in plan.bounds for why in engine.refused(bound)]
+        reasons = [
+            f"{bound.name}: {WHY.format(why)}"
+            for bound in plan.bounds
+            for why in engine.refused(bound)
+        ]
         said = {"fields": str([kind[:4] for kind in kinds])}
 
         def together(ranks: Any) -> None:
@@ -159,9 +192,16 @@ class GHEXTransport:
         self._groups: list[Group] = []
         for kind in dict.fromkeys(kinds):
             pattern, domains = engine.pattern(kind, plan.blocks)
-            slots = [f * len(plan.blocks) + b for f, its in enumerate(kinds) if its == kind for b in range(len(plan.blocks))]
+            slots = [
+                f * len(plan.blocks) + b
+                for f, its in enumerate(kinds)
+                if its == kind
+                for b in range(len(plan.blocks))
+            ]
             offsets = tuple(low for low, _ in kind.halos)
-            self._groups.append(Group(slots, offsets, domains, pattern, make_communication_object(engine.context)))
+            self._groups.append(
+                Group(slots, offsets, domains, pattern, make_communication_object(engine.context))
+            )
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
         self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(
             MOST_FIELDS
@@ -241,7 +281,10 @@ class GHEXTransport:
         self._under_way.clear()
 
     def _missing(self) -> str:
-        return f"rank {self.channel.rank} waits for its neighbours: {self.name}, exchange {self.exchange}, by GHEX"
+        return (
+            f"rank {self.channel.rank} waits for its neighbours: {self.name}, exchange"
+            f" {self.exchange}, by GHEX"
+        )
 
     def _descriptor(self, group: Group, slot: int, field: Any) -> Any:
         from ghex.structured.regular import make_field_descriptor
@@ -255,7 +298,9 @@ class GHEXTransport:
             made = make_field_descriptor(domain, array, group.offsets, array.shape)
         except AttributeError as error:  # it has no such class
             name = self._plan.slots()[slot][0]
-            raise ValueError(f"{name}: {WHY.format(f'{array.dtype} in memory order {array.strides}')} ({error})") from error
+            raise ValueError(
+                f"{name}: {WHY.format(f'{array.dtype} in memory order {array.strides}')} ({error})"
+            ) from error
         self._told[id(field)] = weakref.ref(field), made
         return made
 
@@ -297,6 +342,16 @@ def moved_on(handle: Any) -> bool:
 
 def kind_of(bound: Bound, names: Sequence[str]) -> Kind:
     layout: Layout = bound.layouts[0]
-    cut = dict(zip((names[axis] for axis in bound.geometry.axes), bound.geometry.halos, strict=True))
-    extents = tuple(0 if dim in cut else n for dim, n in zip(layout.dims, layout.shape, strict=True))
-    return Kind(str(bound.dtype), layout.dims, extents, tuple(cut.get(dim, (0, 0)) for dim in layout.dims), bound.order)
+    cut = dict(
+        zip((names[axis] for axis in bound.geometry.axes), bound.geometry.halos, strict=True)
+    )
+    extents = tuple(
+        0 if dim in cut else n for dim, n in zip(layout.dims, layout.shape, strict=True)
+    )
+    return Kind(
+        str(bound.dtype),
+        layout.dims,
+        extents,
+        tuple(cut.get(dim, (0, 0)) for dim in layout.dims),
+        bound.order,
+    )

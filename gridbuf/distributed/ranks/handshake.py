@@ -1,9 +1,11 @@
-"""The handshake of two ranks before a plan is used first: that it is the same plan, and in which order of dims the receiver has its values.
+"""The handshake of two ranks before a plan is used first: that it is the same plan, and in which
+order of dims the receiver has its values.
 
-A handshake is one small message each way. Plans that a grid keeps for its user share an agreement with all plans of the same messages: whether two
-fields of one rank have the same layout is that rank's own affair, so one rank may find a plan where its peer makes a new one. The first layout
-of a kind fixes the order of its messages; fields of other layouts are turned where they are packed and unpacked. A plan of one's own
-(`Grid.plan`) has the order of its own fields.
+A handshake is one small message each way. Plans that a grid keeps for its user share an agreement
+with all plans of the same messages: whether two fields of one rank have the same layout is that
+rank's own affair, so one rank may find a plan where its peer makes a new one. The first layout of a
+kind fixes the order of its messages; fields of other layouts are turned where they are packed and
+unpacked. A plan of one's own (`Grid.plan`) has the order of its own fields.
 """
 
 import weakref
@@ -42,11 +44,13 @@ class Agreement:
     to : Tag
         The tag that the peer wants its values sent with.
     ours, its : list of lists of str
-        For each field the order of dims in which this rank gets its values, and in which the peer does.
+        For each field the order of dims in which this rank gets its values, and in which the peer
+        does.
     lane : Lane or None
         The memory that values lie in; None: all of them are sent.
     receiving : WeakSet
-        The receives of all plans that share it, also of those that are gone: values of one could be those of another.
+        The receives of all plans that share it, also of those that are gone: values of one could be
+        those of another.
     """
 
     def __init__(self, ours: Orders) -> None:
@@ -58,7 +62,12 @@ class Agreement:
 
     def all_come(self, peer: int) -> bool:
         """Whether no exchange that began here awaits values of the peer."""
-        return all(request.Get_status() for receiving in self.receiving for its, request in receiving.requests() if its == peer)
+        return all(
+            request.Get_status()
+            for receiving in self.receiving
+            for its, request in receiving.requests()
+            if its == peer
+        )
 
 
 class Terms:
@@ -89,17 +98,26 @@ class Terms:
         kept: bool,
         fills: str,
     ) -> None:
-        self._channel, self._binding, self._sends, self._receives = channel, binding, sends, receives
+        self._channel = channel
+        self._binding = binding
+        self._sends = sends
+        self._receives = receives
         self._debug, self._shares_any, self._fills = debug, shares, fills
-        self.agreements = {peer: self._agreement(peer, kept) for peer in sorted({*sends, *receives})}
+        self.agreements = {
+            peer: self._agreement(peer, kept) for peer in sorted({*sends, *receives})
+        }
 
     def shake(self, name: str, timeout: float | None) -> None:
-        """Agree with all peers that have not agreed: tell each its words and hear its own. DisagreementError where one says something else."""
+        """Agree with all peers that have not agreed: tell each its words and hear its own.
+        DisagreementError where one says something else.
+        """
         channel = self._channel
         doubtful = [peer for peer, agreement in self.agreements.items() if not agreement.made]
         late, told = set(doubtful), self.words(doubtful)
         for peer, words in told.items():
-            words.update(plan=name, sent=int(channel.ledger[peer][0]), awaited=int(channel.ledger[peer][1]))
+            words.update(
+                plan=name, sent=int(channel.ledger[peer][0]), awaited=int(channel.ledger[peer][1])
+            )
             send(channel, peer, words)
 
         def settled() -> bool:
@@ -123,21 +141,29 @@ class Terms:
                     channel.raise_ended(peer, where)
 
         Waiting(
-            timeout, lambda: f"rank {channel.rank} waits for {ranks([*late] or self._silent())}: {name}, its first use"
+            timeout,
+            lambda: (
+                f"rank {channel.rank} waits for {ranks([*late] or self._silent())}: {name}, its"
+                " first use"
+            ),
         ).until(settled, look)
 
     def words(self, peers: Sequence[int]) -> dict[int, Words]:
         """The words for peers that this rank agrees with."""
         return {
-            peer: self._kind(peer)
-            | {
-                "fills": self._fills,
-                "orders": self.agreements[peer].ours,
-                "tag": self._channel.tag(peer),
-                "memory": offer(self._longest(peer))
-                if self._shares(peer, self._sends) and peer not in self._channel.far
-                else None,
-            }
+            peer: (
+                self._kind(peer)
+                | {
+                    "fills": self._fills,
+                    "orders": self.agreements[peer].ours,
+                    "tag": self._channel.tag(peer),
+                    "memory": (
+                        offer(self._longest(peer))
+                        if self._shares(peer, self._sends) and peer not in self._channel.far
+                        else None
+                    ),
+                }
+            )
             for peer in peers
         }
 
@@ -151,39 +177,66 @@ class Terms:
                 rows = opened(memory, self._longest(peer))
             send(self._channel, peer, {"token": memory["token"], "taken": rows is not None})
         its = self.agreements[peer]
-        its.lane = Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
+        its.lane = (
+            Lane(told["memory"], rows) if told["memory"] is not None or rows is not None else None
+        )
         its.heard, its.to, its.its, its.made = told["tag"], words["tag"], words["orders"], True
 
     def _silent(self) -> list[int]:
         """The peers that agree, and have not said yet whether they read this rank's memory."""
-        return [peer for peer, its in self.agreements.items() if its.made and its.lane is not None and not its.lane.known()]
+        return [
+            peer
+            for peer, its in self.agreements.items()
+            if its.made and its.lane is not None and not its.lane.known()
+        ]
 
     def facts(self) -> list[Words]:
-        return [facts_of(bound, rule(its)) for bound, its in zip(self._binding.bounds, self._binding.sources, strict=True)]
+        return [
+            facts_of(bound, rule(its))
+            for bound, its in zip(self._binding.bounds, self._binding.sources, strict=True)
+        ]
 
     def elsewhere(self, peer: int, its: Words) -> str:
         """Where a peer is that shakes hands instead of an exchange."""
         problem = fields_differ(self.facts(), its["fields"], self._channel.rank, peer)
         anew = (
-            f"the fields are the same: rank {peer} has made that plan anew, and rank {self._channel.rank} has used its own before"
+            f"the fields are the same: rank {peer} has made that plan anew, and rank"
+            f" {self._channel.rank} has used its own before"
         )
         return f"rank {peer} is at its {its['plan']}, whose first use it is; {problem or anew}"
 
     def late(self) -> list[int]:
-        """The peers whose values are awaited by an exchange that another plan has begun, and given up."""
-        busy = [(peer, its) for peer, its in self.agreements.items() if its.lane is not None and not its.lane.idle()]
+        """The peers whose values are awaited by an exchange that another plan has begun, and given
+        up.
+        """
+        busy = [
+            (peer, its)
+            for peer, its in self.agreements.items()
+            if its.lane is not None and not its.lane.idle()
+        ]
         return [peer for peer, its in busy if not its.all_come(peer)]
 
     def lanes(self) -> tuple[dict[int, Turns], dict[int, Turns], list[Any]]:
-        """By peer the memory that values are packed into, and that they are unpacked from, when its counter is one ahead; all counters."""
+        """By peer the memory that values are packed into, and that they are unpacked from, when its
+        counter is one ahead; all counters.
+        """
         found = [(peer, its.lane) for peer, its in self.agreements.items() if its.lane is not None]
         packed = {peer: (lane.out, lane.turns) for peer, lane in found if lane.out is not None}
-        unpacked = {peer: (lane.come[::-1], lane.turns) for peer, lane in found if lane.come is not None}
+        unpacked = {
+            peer: (lane.come[::-1], lane.turns) for peer, lane in found if lane.come is not None
+        }
         return packed, unpacked, [lane.turns for _, lane in found]
 
     def _shares(self, peer: int, ends: Mapping[int, Message]) -> bool:
-        """Whether these messages may lie in memory that both have: not those that need no packing, nor where only one of the two sends."""
-        return self._shares_any and peer in self._sends and peer in self._receives and inside(ends[peer]) is None
+        """Whether these messages may lie in memory that both have: not those that need no packing,
+        nor where only one of the two sends.
+        """
+        return (
+            self._shares_any
+            and peer in self._sends
+            and peer in self._receives
+            and inside(ends[peer]) is None
+        )
 
     def _longest(self, peer: int) -> int:
         """The longer of the two messages: an adjoint sends what the plan receives."""
@@ -230,7 +283,10 @@ def facts_of(bound: Bound, rule: str) -> Words:
 
 def rule(sources: Sources) -> str:
     """How a field's values change on their way, in words that both ends share."""
-    return f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields {list(sources.fields)}"
+    return (
+        f"{sources.item.kind}, sign {sources.item.sign}, component {sources.component} of fields"
+        f" {list(sources.fields)}"
+    )
 
 
 def differs(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
@@ -246,7 +302,10 @@ def fields_differ(ours: list[Words], theirs: list[Words], rank: int, peer: int) 
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         for fact in a:
             if a[fact] != b[fact]:
-                return f"fields[{i}]: its {fact} is {a[fact]} on rank {rank} and {b[fact]} on rank {peer}"
+                return (
+                    f"fields[{i}]: its {fact} is {a[fact]} on rank {rank} and {b[fact]} on rank"
+                    f" {peer}"
+                )
     return None
 
 
@@ -256,12 +315,18 @@ def _difference(ours: Words, theirs: Words, peer: int, rank: int) -> str | None:
         return f"GRIDBUF_DEBUG is {here}set on rank {rank}, on rank {peer} it is{there}"
     for a, b, first, second in ((ours, theirs, rank, peer), (theirs, ours, peer, rank)):
         if a["sent"] != b["awaited"]:
-            return f"rank {first} has made {a['sent']} exchanges with values for rank {second}, which has begun {b['awaited']}; one of them left some out"
+            return (
+                f"rank {first} has made {a['sent']} exchanges with values for rank {second}, which"
+                f" has begun {b['awaited']}; one of them left some out"
+            )
     if problem := fields_differ(ours["fields"], theirs["fields"], rank, peer):
         return problem
     for side, other in (("sends", "receives"), ("receives", "sends")):
         if ours[side] != theirs[other]:
             if ours["fills"] != theirs["fills"]:
                 return f"rank {rank} fills {ours['fills']}, rank {peer} {theirs['fills']}"
-            return f"what this rank {side} is not what rank {peer} {other}: {ours[side]} and {theirs[other]} (bytes, points)"
+            return (
+                f"what this rank {side} is not what rank {peer} {other}: {ours[side]} and"
+                f" {theirs[other]} (bytes, points)"
+            )
     return None

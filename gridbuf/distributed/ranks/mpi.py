@@ -1,7 +1,8 @@
-"""The mpi engine: each plan's messages by persistent requests, one a peer each way, and copies within the rank meanwhile.
+"""The mpi engine: each plan's messages by persistent requests, one a peer each way, and copies
+within the rank meanwhile.
 
-An exchange that was given up (a wait with a timeout of its own, a dropped handle) counts as made: the next start lets it end first. All other
-errors revoke the grid (revoke.py).
+An exchange that was given up (a wait with a timeout of its own, a dropped handle) counts as made:
+the next start lets it end first. All other errors revoke the grid (revoke.py).
 """
 
 import time
@@ -28,7 +29,9 @@ from gridbuf.distributed.ranks.shared_memory import wanted
 from gridbuf.distributed.waiting import LOOK, Waiting
 
 FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
-PATIENCE = 0.25  # seconds of waiting until a peer's handshake for another plan means that it has left this exchange out
+# seconds of waiting until a peer's handshake for another plan means that it has left this exchange
+# out
+PATIENCE = 0.25
 T = TypeVar("T")
 
 
@@ -38,7 +41,11 @@ class MPIEngine:
     name = "mpi"
 
     def __init__(self, comm: Any, timeout: float | None = None, aware: bool | None = None) -> None:
-        self.rank, self.size, self.timeout, self.aware, self.shares = comm.rank, comm.size, timeout, aware, wanted()
+        self.rank = comm.rank
+        self.size = comm.size
+        self.timeout = timeout
+        self.aware = aware
+        self.shares = wanted()
         self.channel: Channel | None = None  # until all ranks have agreed on the grid
 
     def connect(self, channel: Channel) -> None:
@@ -67,7 +74,10 @@ class MPITransport:
         assert engine.channel is not None
         self.gpu: int | None = plan.gpu
         self._plan = weakref.ref(plan)  # which has the transport
-        self.engine, self.channel, self.timeout, self.number = engine, engine.channel, engine.timeout, engine.channel.number()
+        self.engine = engine
+        self.channel = engine.channel
+        self.timeout = engine.timeout
+        self.number = engine.channel.number()
         self.binding: Binding = plan.binding
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
@@ -75,7 +85,10 @@ class MPITransport:
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
         self._latest: Messages | None = None  # that were started
-        self._begun: tuple[int, dict[int, list[int]]] = 0, {}  # an exchange, and by peer the ledger when it began
+        self._begun: tuple[int, dict[int, list[int]]] = (
+            0,
+            {},
+        )  # an exchange, and by peer the ledger when it began
         self._since = 0.0  # when its first unsuccessful look was
 
     # ---- made when it is used: many plans are made that never are ----
@@ -104,7 +117,15 @@ class MPITransport:
 
     @cached_property
     def _connector(self) -> Connector:
-        return Connector(self.channel, self.name, self.binding, self.slots, self.gpu, self.debug, self.engine.aware)
+        return Connector(
+            self.channel,
+            self.name,
+            self.binding,
+            self.slots,
+            self.gpu,
+            self.debug,
+            self.engine.aware,
+        )
 
     @property
     def shared(self) -> tuple[list[int], list[int]]:
@@ -116,7 +137,16 @@ class MPITransport:
         shares = self.engine.shares and not self.debug and self.gpu is None
         plan = self._made()
         fills = FILLS.get(plan.what, plan.what)
-        return Terms(self.channel, self.binding, self.sends, self.receives, self.debug, shares, plan.shared, fills)
+        return Terms(
+            self.channel,
+            self.binding,
+            self.sends,
+            self.receives,
+            self.debug,
+            shares,
+            plan.shared,
+            fills,
+        )
 
     def _made(self) -> Any:
         plan = self._plan()
@@ -161,7 +191,9 @@ class MPITransport:
         return False
 
     def wait(self, exchange: int | None, timeout: float | None) -> None:
-        """Wait for an exchange; None: the last one. A timeout of the call's own is no error of the grid."""
+        """Wait for an exchange; None: the last one. A timeout of the call's own is no error of the
+        grid.
+        """
         self.channel.check(self._where)
         if exchange in (None, self.exchange):
             try:
@@ -179,7 +211,9 @@ class MPITransport:
         self._wait(None)
 
     def abandon(self, error: BaseException) -> None:
-        """An error ends the exchange under way: the grid is revoked, and no value that was not received yet comes into the fields."""
+        """An error ends the exchange under way: the grid is revoked, and no value that was not
+        received yet comes into the fields.
+        """
         self.engine.failed(error)
         if self.channel.communicator.revocation is not None:
             for each in (self._there, self._back):
@@ -189,21 +223,39 @@ class MPITransport:
     # ---- one exchange ----
 
     def _under_way(self) -> Messages | None:
-        return self._latest if self._latest is not None and self._latest.exchange.active is not None else None
+        return (
+            self._latest
+            if self._latest is not None and self._latest.exchange.active is not None
+            else None
+        )
 
     def _begin(self, fields: Sequence[Any], back: bool) -> None:
         channel = self.channel
         channel.check(self.name)
-        if self.sends.keys() != self.receives.keys() and time.perf_counter() >= channel.swept + LOOK:
-            collect(channel)  # values that go at once are not waited for, so notes are looked at now
+        if (
+            self.sends.keys() != self.receives.keys()
+            and time.perf_counter() >= channel.swept + LOOK
+        ):
+            collect(
+                channel
+            )  # values that go at once are not waited for, so notes are looked at now
             channel.listen(self.name)
         if (self._back if back else self._there) is None:
             self._agree(fields)
-        if (before := self._under_way()) is not None:  # given up: it counts as made, and its values are not wanted
+        if (
+            before := self._under_way()
+        ) is not None:  # given up: it counts as made, and its values are not wanted
             self._wait(None, before.exchange.drop)
         messages = self._connected(back)
-        if self._terms.late():  # another plan's exchange was given up: peers may still read its values
-            others = Waiting(self.timeout, lambda: f"{self._waits(self._terms.late())}, values of an exchange that was given up")
+        if (
+            self._terms.late()
+        ):  # another plan's exchange was given up: peers may still read its values
+            others = Waiting(
+                self.timeout,
+                lambda: (
+                    f"{self._waits(self._terms.late())}, values of an exchange that was given up"
+                ),
+            )
             others.until(lambda: not self._terms.late(), partial(channel.listen, self.name))
         if self._there is not None:
             self._there.exchange.arm(False)
@@ -218,7 +270,8 @@ class MPITransport:
             return
         if channel.shaking is not None:
             raise RuntimeError(
-                f"{self.name}: the first use of {channel.shaking} is under way in another thread; threads that exchange at once have a grid each"
+                f"{self.name}: the first use of {channel.shaking} is under way in another thread;"
+                " threads that exchange at once have a grid each"
             )
         CopyProgram(self.slots, [], self.gpu).check(*fields)
         channel.shaking = self.name
@@ -241,7 +294,10 @@ class MPITransport:
         """By peer how many exchanges had begun when the last one did: to it, and from it."""
         if self._begun[0] != self.exchange:
             ledger = self.channel.ledger
-            self._begun = self.exchange, {peer: ledger[peer].tolist() for peer in (*self.sends, *self.receives)}
+            self._begun = (
+                self.exchange,
+                {peer: ledger[peer].tolist() for peer in (*self.sends, *self.receives)},
+            )
             self._since = 0.0
         return self._begun[1]
 
@@ -254,7 +310,9 @@ class MPITransport:
             if messages.exchange.poll():
                 return
         self._counts()
-        Waiting(self.timeout if timeout is None else timeout, self._missing).until(ended, self._look)
+        Waiting(self.timeout if timeout is None else timeout, self._missing).until(
+            ended, self._look
+        )
 
     def _missing(self) -> str:
         messages = self._under_way()
@@ -265,7 +323,9 @@ class MPITransport:
         return f"rank {self.channel.rank} waits for {ranks(late)}: {self.name}"
 
     def _look(self) -> None:
-        """While values are awaited: some rank has failed, a peer has ended, or it shakes hands and has left the exchange out."""
+        """While values are awaited: some rank has failed, a peer has ended, or it shakes hands and
+        has left the exchange out.
+        """
         channel, messages, counts = self.channel, self._under_way(), self._counts()
         collect(channel)
         channel.listen(self._where)
@@ -276,13 +336,18 @@ class MPITransport:
         for peer in sorted({*missing, *stuck}):
             sent, awaited = counts[peer]
             end = channel.ended(peer)
-            if end is not None and ((peer in missing and end[0] < awaited) or (peer in stuck and end[1] < sent)):
+            if end is not None and (
+                (peer in missing and end[0] < awaited) or (peer in stuck and end[1] < sent)
+            ):
                 channel.raise_ended(peer, self._where)
             its = channel.mail[peer][0] if channel.mail[peer] else None
             if its is None or time.perf_counter() < self._since + PATIENCE:
                 continue
-            if (peer in missing and its["sent"] < awaited) or (peer in stuck and its["awaited"] < sent):
+            if (peer in missing and its["sent"] < awaited) or (
+                peer in stuck and its["awaited"] < sent
+            ):
                 awaits = "the values of" if peer in missing else "its values to be taken by"
                 raise DisagreementError(
-                    f"rank {channel.rank} waits for {awaits} rank {peer}: {self._where}; {self._terms.elsewhere(peer, its)}"
+                    f"rank {channel.rank} waits for {awaits} rank {peer}: {self._where};"
+                    f" {self._terms.elsewhere(peer, its)}"
                 )

@@ -1,7 +1,8 @@
-"""Requests that may outlive their plan, and their communicator: their memory stays until MPI is done with it.
+"""Requests that may outlive their plan, and their communicator: their memory stays until MPI is
+done with it.
 
-A plan that is collected leaves its requests here, and the next call of any grid frees them. They belong to no plan and no grid, so that neither
-lives longer than its user wants because of them.
+A plan that is collected leaves its requests here, and the next call of any grid frees them. They
+belong to no plan and no grid, so that neither lives longer than its user wants because of them.
 """
 
 import atexit
@@ -20,16 +21,22 @@ LAST_WORDS = 5.0  # seconds at exit for messages under way
 
 
 class Pending(NamedTuple):
-    """Requests that were ever made for a plan, or for one message, and all that keeps their memory."""
+    """Requests that were ever made for a plan, or for one message, and all that keeps their
+    memory.
+    """
 
     receives: list[Any]
     sends: list[Any]
     memory: Any
-    duplicate: Any = None  # of the communicator that they belong to; None: none that a later grid uses
+    duplicate: Any = (
+        None  # of the communicator that they belong to; None: none that a later grid uses
+    )
 
 
 left: deque[Pending] = deque()  # of plans that are gone
-abandoned: deque[Pending] = deque()  # of revoked grids: they may never end, and no call looks at them for that
+abandoned: deque[Pending] = (
+    deque()
+)  # of revoked grids: they may never end, and no call looks at them for that
 _kept: dict[int, Pending] = {}
 _process = os.getpid()
 
@@ -40,20 +47,26 @@ def keep(requests: Pending) -> None:
 
 
 def leave(requests: Pending) -> None:
-    """Leave requests that no plan needs any more. Any thread may call this, also while objects are collected."""
+    """Leave requests that no plan needs any more. Any thread may call this, also while objects are
+    collected.
+    """
     left.append(requests)
     MessageExchange.disarm()  # the next call frees them
 
 
 def free() -> None:
-    """Free the requests that have ended; those under way keep their buffers. Receives of revoked grids are cancelled."""
+    """Free the requests that have ended; those under way keep their buffers. Receives of revoked
+    grids are cancelled.
+    """
     for each in (left, abandoned):
         for _ in range(len(each)):
             try:
                 receives, sends, _, duplicate = its = each.popleft()
             except IndexError:  # another thread frees them as well
                 break
-            revoked = each is abandoned or (duplicate is not None and duplicate.communicator.revocation is not None)
+            revoked = each is abandoned or (
+                duplicate is not None and duplicate.communicator.revocation is not None
+            )
             if revoked:
                 cancel(receives)
             if MPI.Request.Testall([*receives, *sends]):
@@ -86,7 +99,9 @@ def pending() -> Iterator[Pending]:
 
 @atexit.register
 def _stop() -> None:
-    """At exit messages that were sent still go, for a while, and receives are cancelled: memory goes before MPI does."""
+    """At exit messages that were sent still go, for a while, and receives are cancelled: memory
+    goes before MPI does.
+    """
     if os.getpid() != _process or not MPI.Is_initialized() or MPI.Is_finalized():
         return
     end = time.monotonic() + LAST_WORDS

@@ -1,11 +1,14 @@
-"""Messages under way: the persistent requests of one direction of a plan, and the copies at both ends.
+"""Messages under way: the persistent requests of one direction of a plan, and the copies at both
+ends.
 
-One message a peer each way, in parts where it is larger than MPI's counts. Requests are made once for memory that stays where it is, and
-once for each memory that fields are given in. `_core.MessageExchange` packs, starts, polls and unpacks. The requests that a collected plan leaves
+One message a peer each way, in parts where it is larger than MPI's counts. Requests are made once
+for memory that stays where it is, and once for each memory that fields are given in.
+`_core.MessageExchange` packs, starts, polls and unpacks. The requests that a collected plan leaves
 under way stay (pending_requests.py) until they have ended.
 
-Messages of one tag are told apart by their order: parts of a long one, and a number behind values. Startall starts its requests in any order, MPI
-says; so those of one tag are never started together, but one call after the other.
+Messages of one tag are told apart by their order: parts of a long one, and a number behind values.
+Startall starts its requests in any order, MPI says; so those of one tag are never started together,
+but one call after the other.
 """
 
 import weakref
@@ -19,7 +22,17 @@ from mpi4py import MPI
 from gridbuf import _core
 from gridbuf._core import CopyProgram
 from gridbuf.distributed.errors import DisagreementError
-from gridbuf.distributed.plans.binding import ADD, CLEAR, Binding, Message, adjoint, links_of, packing, program, unpacking
+from gridbuf.distributed.plans.binding import (
+    ADD,
+    CLEAR,
+    Binding,
+    Message,
+    adjoint,
+    links_of,
+    packing,
+    program,
+    unpacking,
+)
 from gridbuf.distributed.plans.debugging import SEAL, Guard, poisoning
 from gridbuf.distributed.ranks.buffers import Buffers, Carriage, GPUBuffers, Turns, on_host
 from gridbuf.distributed.ranks.communicator import Channel
@@ -31,7 +44,9 @@ from gridbuf.distributed.waiting import SPIN
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
 MOST_PLACES = 16  # memories of fields that requests are kept for: time levels take turns
-Ends = Mapping[int, tuple[Any, Tag]]  # by peer: the memory of its message, or where in a field that lies, and the tag
+Ends = Mapping[
+    int, tuple[Any, Tag]
+]  # by peer: the memory of its message, or where in a field that lies, and the tag
 Entries = Sequence[tuple[int, Any, Tag]]  # peer, memory and tag
 
 
@@ -49,8 +64,9 @@ def parts(buffer: Any) -> list[Any]:
 class Numbers:
     """The numbers of exchanges behind values that go one way only, in one direction of a plan.
 
-    Where two ranks both send, one that leaves an exchange out is waited for, and noticed. No rank waits for one that only receives: an exchange that it
-    left out would come to its next. So values for it are followed by their number, which it compares with its own.
+    Where two ranks both send, one that leaves an exchange out is waited for, and noticed. No rank
+    waits for one that only receives: an exchange that it left out would come to its next. So values
+    for it are followed by their number, which it compares with its own.
 
     Parameters
     ----------
@@ -60,7 +76,14 @@ class Numbers:
         The peers that only receive, and those that only send.
     """
 
-    def __init__(self, name: str, rank: int, ledger: Mapping[int, Any], to: Iterable[int], come: Iterable[int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        rank: int,
+        ledger: Mapping[int, Any],
+        to: Iterable[int],
+        come: Iterable[int],
+    ) -> None:
         self._name, self._rank, self._ledger = name, rank, ledger
         self.out = {peer: np.zeros(1, np.int64) for peer in to}
         self.come = {peer: np.zeros(1, np.int64) for peer in come}
@@ -77,19 +100,31 @@ class Numbers:
         for peer, number in self.come.items():
             if number[0] != self._awaited[peer]:
                 raise DisagreementError(
-                    f"rank {self._rank}: {self._name}: rank {peer} sent its exchange {number[0]} with values for rank {self._rank}, which "
-                    f"makes its {self._awaited[peer]}; one of them left some out"
+                    f"rank {self._rank}: {self._name}: rank {peer} sent its exchange {number[0]}"
+                    f" with values for rank {self._rank}, which makes its {self._awaited[peer]};"
+                    " one of them left some out"
                 )
 
 
 class Requests:
-    """Makes the requests of one direction; where messages lie inside fields, for each memory of these."""
+    """Makes the requests of one direction; where messages lie inside fields, for each memory of
+    these.
+    """
 
     def __init__(
-        self, channel: Channel, outgoing: Entries, incoming: Entries, back: bool, receives: list[Any], sends: list[Any]
+        self,
+        channel: Channel,
+        outgoing: Entries,
+        incoming: Entries,
+        back: bool,
+        receives: list[Any],
+        sends: list[Any],
     ) -> None:
         self._back, self._duplicate = back, channel.duplicate
-        self._outgoing, self._incoming, self._receives, self._sends = outgoing, incoming, receives, sends
+        self._outgoing = outgoing
+        self._incoming = incoming
+        self._receives = receives
+        self._sends = sends
         ends = [memory for _, memory, _ in (*outgoing, *incoming)]
         self.slots = sorted({memory.slot for memory in ends if isinstance(memory, Inside)})
         self.made: dict[tuple[int, ...], list[Any]] = {}
@@ -102,9 +137,14 @@ class Requests:
                 each.clear()
         where = dict(zip(self.slots, addresses, strict=True))
         comm, found = self._duplicate.comm, []
-        for make, ends, kept in ((comm.Recv_init, self._incoming, self._receives), (comm.Send_init, self._outgoing, self._sends)):
+        for make, ends, kept in (
+            (comm.Recv_init, self._incoming, self._receives),
+            (comm.Send_init, self._outgoing, self._sends),
+        ):
             for peer, memory, tag in ends:
-                for part in parts(memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory):
+                for part in parts(
+                    memory.at(where[memory.slot]) if isinstance(memory, Inside) else memory
+                ):
                     kept.append(make([part, MPI.BYTE], peer, tag.of(self._back)))
                     found.append(kept[-1])
         self.made[addresses] = found
@@ -112,7 +152,9 @@ class Requests:
 
 
 class Receiving:
-    """The receives of one direction. They outlive their plan while one is under way: the agreement, which other plans share, asks for them."""
+    """The receives of one direction. They outlive their plan while one is under way: the agreement,
+    which other plans share, asks for them.
+    """
 
     def __init__(self, come: Sequence[int], exchange: _core.MessageExchange) -> None:
         self._come, self._exchange = come, exchange
@@ -122,7 +164,9 @@ class Receiving:
         return zip(self._come, self._exchange.active or [], strict=False)
 
     def cancel(self) -> None:
-        """The exchange under way is given up with its grid: no value is to come into its fields any more."""
+        """The exchange under way is given up with its grid: no value is to come into its fields any
+        more.
+        """
         cancel([request for _, request in self.requests()])
 
 
@@ -165,11 +209,18 @@ class Messages:
         carriage: Carriage | None = None,
     ) -> None:
         self.silent = sorted({*outgoing} - {*incoming})  # peers that send nothing back
-        numbers = Numbers(name, channel.rank, channel.ledger, self.silent, sorted({*incoming} - {*outgoing}))
+        numbers = Numbers(
+            name, channel.rank, channel.ledger, self.silent, sorted({*incoming} - {*outgoing})
+        )
         sent, received = entries(outgoing, numbers.out), entries(incoming, numbers.come)
         self.to = [peer for peer, memory, _ in sent for _ in spans(memory.nbytes)]
         self.come = [peer for peer, memory, _ in received for _ in spans(memory.nbytes)]
-        counters = [ledger[peer][i : i + 1] for ledger in ledgers for i, ends in enumerate((outgoing, incoming)) for peer in ends]
+        counters = [
+            ledger[peer][i : i + 1]
+            for ledger in ledgers
+            for i, ends in enumerate((outgoing, incoming))
+            for peer in ends
+        ]
         counters.extend(counts)
         held: list[Any] = [sent, received]
         receives: list[Any] = []
@@ -178,20 +229,36 @@ class Messages:
             channel, sent, received, back, receives, sends
         )  # which the exchange keeps, so it knows nothing of that
         left = Pending(receives, sends, held, channel.duplicate)
-        weakref.finalize(self, leave, left).atexit = False  # first of all: whatever fails below, its requests are freed
+        weakref.finalize(
+            self, leave, left
+        ).atexit = False  # first of all: whatever fails below, its requests are freed
         before = [
             step
-            for step in (carriage and carriage.down, guard and guard.close, (numbers.out or numbers.come) and numbers.write)
+            for step in (
+                carriage and carriage.down,
+                guard and guard.close,
+                (numbers.out or numbers.come) and numbers.write,
+            )
             if step
         ]
-        after = [step for step in (numbers.come and numbers.check, guard and guard.check, carriage and carriage.up) if step]
+        after = [
+            step
+            for step in (
+                numbers.come and numbers.check,
+                guard and guard.check,
+                carriage and carriage.up,
+            )
+            if step
+        ]
         order = in_turns(self.come, self.to)
         begin = following(before, order) if before or len(order) > 1 else MPI.Prequest.Startall
         check = each_of(after) if after else None
         self._guard, self.back = guard, back
         inside = (requests.at, tuple(requests.slots)) if requests.slots else ()
         of = requests.made if inside else requests.at(())
-        self.exchange = _core.MessageExchange(programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside)
+        self.exchange = _core.MessageExchange(
+            programs, begin, MPI.Prequest.Testall, check, of, tuple(counters), SPIN, *inside
+        )
         self.receiving = Receiving(self.come, self.exchange)
         held.append(self.receiving)
         keep(left)
@@ -204,12 +271,20 @@ class Messages:
 
     def missing(self) -> list[int]:
         """Peers whose messages have not come."""
-        return sorted({peer for peer, request in self.receiving.requests() if not request.Get_status()})
+        return sorted(
+            {peer for peer, request in self.receiving.requests() if not request.Get_status()}
+        )
 
     def stuck(self) -> list[int]:
         """Peers that have not taken theirs."""
         sends = (self.exchange.active or [])[len(self.come) :]
-        return sorted({peer for peer, request in zip(self.to, sends, strict=False) if not request.Get_status()})
+        return sorted(
+            {
+                peer
+                for peer, request in zip(self.to, sends, strict=False)
+                if not request.Get_status()
+            }
+        )
 
 
 def entries(ends: Ends, numbers: Mapping[int, Any]) -> Entries:
@@ -223,7 +298,9 @@ def entries(ends: Ends, numbers: Mapping[int, Any]) -> Entries:
 
 
 def in_turns(come: Sequence[int], to: Sequence[int]) -> list[list[int]]:
-    """Which requests are started together, receives before sends: the first with each peer, then the second."""
+    """Which requests are started together, receives before sends: the first with each peer, then
+    the second.
+    """
     turns: defaultdict[int, list[int]] = defaultdict(list)
     times: Counter[tuple[bool, int]] = Counter()
     for i, end in enumerate([*((False, peer) for peer in come), *((True, peer) for peer in to)]):
@@ -285,11 +362,17 @@ class Connector:
         self.shared: tuple[list[int], list[int]] = [], []
 
     def connect(self, plan: Any, terms: Any, count: Any, back: bool) -> Messages:
-        """The plan's messages, or its adjoint's, by the terms of its handshake; `count`: of exchanges that have begun."""
+        """The plan's messages, or its adjoint's, by the terms of its handshake; `count`: of
+        exchanges that have begun.
+        """
         agreements = terms.agreements
-        sends = {peer: self._ordered(message, True, agreements[peer].its) for peer, message in plan.sends.items()}
+        sends = {
+            peer: self._ordered(message, True, agreements[peer].its)
+            for peer, message in plan.sends.items()
+        }
         receives = {  # in the order that the peer was told, perhaps by another plan
-            peer: self._ordered(message, False, agreements[peer].ours) for peer, message in plan.receives.items()
+            peer: self._ordered(message, False, agreements[peer].ours)
+            for peer, message in plan.receives.items()
         }
         mine, theirs = (receives, sends) if back else (sends, receives)
         packed, unpacked, turns = terms.lanes()
@@ -310,7 +393,9 @@ class Connector:
         ledger = {peer: agreement.ledger[int(back)] for peer, agreement in agreements.items()}
         guard = None
         if self._debug:
-            poison = None if back else poisoning(self._slots, plan.copies, receives.values(), self._gpu)
+            poison = (
+                None if back else poisoning(self._slots, plan.copies, receives.values(), self._gpu)
+            )
             guard = Guard(self._name, poison, out.ends, come.ends, ledger)
         messages = Messages(
             self._channel,
@@ -326,20 +411,30 @@ class Connector:
             [count, *turns],
             self._name,
             guard,
-            Carriage(out, come) if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers) else None,
+            (
+                Carriage(out, come)
+                if isinstance(out, GPUBuffers) and isinstance(come, GPUBuffers)
+                else None
+            ),
         )
         for peer in come.ends:
             agreements[peer].receiving.add(messages.receiving)
         return messages
 
     def _ordered(self, message: Message, sent: bool, orders: Sequence[list[str]]) -> Message:
-        """A message with each field in the receiver's order of dims: worked out anew where that is not this rank's."""
+        """A message with each field in the receiver's order of dims: worked out anew where that is
+        not this rank's.
+        """
         if orders == self._binding.orders:
             return message
         return self._binding.message(message.peer, links_of(message), sent, orders)
 
-    def _buffers(self, messages: Mapping[int, Message], back: bool, shared: Mapping[int, Turns]) -> Buffers:
+    def _buffers(
+        self, messages: Mapping[int, Message], back: bool, shared: Mapping[int, Turns]
+    ) -> Buffers:
         if self._gpu is None:
             return on_host(messages, SEAL * self._debug, not back and not self._debug, shared)
-        direct = not self._debug and not any(self.shared) and takes_gpus(self._aware)  # what looks after messages is on the host
+        direct = (
+            not self._debug and not any(self.shared) and takes_gpus(self._aware)
+        )  # what looks after messages is on the host
         return GPUBuffers(messages, SEAL * self._debug, self._gpu, direct, shared)

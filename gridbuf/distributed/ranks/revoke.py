@@ -1,11 +1,15 @@
-"""Errors between ranks: the first one on any rank revokes the grids of its communicator, as MPI_Comm_revoke of MPI's fault tolerance does.
+"""Errors between ranks: the first one on any rank revokes the grids of its communicator, as
+MPI_Comm_revoke of MPI's fault tolerance does.
 
-The rank that fails raises its own error and sends a note to all others. A rank that waits in a call of a revoked grid, or comes to one, raises
-RevokedError, which quotes the first error. A revoked grid stays so: the next grid of the communicator is made on fresh duplicates, once
-this rank has raised. An error revokes the grids of all communicators that this rank is in, so that coupled programs end their wait as well.
+The rank that fails raises its own error and sends a note to all others. A rank that waits in a call
+of a revoked grid, or comes to one, raises RevokedError, which quotes the first error. A revoked
+grid stays so: the next grid of the communicator is made on fresh duplicates, once this rank has
+raised. An error revokes the grids of all communicators that this rank is in, so that coupled
+programs end their wait as well.
 
-A rank that ends sends a note too, with the number of exchanges and calls that it has begun: a rank that waits for more than these raises at once.
-Notes go over the lobby, the duplicate on which grids are made. Among more than FEW ranks each passes a note on to a few others.
+A rank that ends sends a note too, with the number of exchanges and calls that it has begun: a rank
+that waits for more than these raises at once. Notes go over the lobby, the duplicate on which grids
+are made. Among more than FEW ranks each passes a note on to a few others.
 """
 
 import json
@@ -60,10 +64,12 @@ class Revocable:
     exchanges
         The plans of `gridbuf.interop.mpi4py.exchange_halos`, or None.
     reached : dict
-        By grid: how many calls of all ranks had ended on the rank whose note came. A call that has ended there ends here as well.
+        By grid: how many calls of all ranks had ended on the rank whose note came. A call that has
+        ended there ends here as well.
     ended : dict
-        By rank that has ended: the error that ended it, or "", and by grid how many exchanges it has begun to send to this rank and to receive from it, how many
-        control messages it has sent, and how many calls of all ranks it has ended.
+        By rank that has ended: the error that ended it, or "", and by grid how many exchanges it
+        has begun to send to this rank and to receive from it, how many control messages it has
+        sent, and how many calls of all ranks it has ended.
     """
 
     def __init__(self, comm: Any) -> None:
@@ -77,7 +83,9 @@ class Revocable:
         alive.add(self)
 
     def fail(self, error: BaseException) -> None:
-        """This rank raises an error in a call of a grid: all grids that it is in are revoked. A communicator of one rank has none to tell."""
+        """This rank raises an error in a call of a grid: all grids that it is in are revoked. A
+        communicator of one rank has none to tell.
+        """
         if self.revocation is None and self.size > 1 and os.getpid() == _process:
             text = words_of(error)
             why = text if text.startswith("rank ") else f"rank {self.rank}: {text}"
@@ -88,7 +96,10 @@ class Revocable:
         if self.revocation is not None:
             self.revocation.raised = True
             kind = DisagreementError if self.revocation.disagreement else RevokedError
-            raise kind(f"rank {self.rank}: {where}: revoked by {self.why}; to go on, all ranks make the grid again")
+            raise kind(
+                f"rank {self.rank}: {where}: revoked by {self.why}; to go on, all ranks make the"
+                " grid again"
+            )
 
     def hear(self) -> None:
         """Take the notes of other ranks that have come."""
@@ -102,7 +113,12 @@ class Revocable:
                 MessageExchange.disarm()
             elif self.revocation is None:
                 self.reached = words["calls"]
-                revoke(Revocation(words["disagreement"], raised=False), self, words["revoked"], heard=True)
+                revoke(
+                    Revocation(words["disagreement"], raised=False),
+                    self,
+                    words["revoked"],
+                    heard=True,
+                )
 
     def tell(self, words: dict[str, Any], heard: bool = False) -> None:
         """Send a note to all ranks, of more than FEW to some, which pass it on."""
@@ -110,9 +126,13 @@ class Revocable:
             return
         text = json.dumps(words | {"calls": self.calls()}).encode()
         others = (
-            range(1, self.size) if self.size <= FEW else [s * 2**k for k in range(self.size.bit_length() - 1) for s in (1, -1)]
+            range(1, self.size)
+            if self.size <= FEW
+            else [s * 2**k for k in range(self.size.bit_length() - 1) for s in (1, -1)]
         )
-        self._untold.extend((peer, text) for peer in {(self.rank + by) % self.size for by in others} - {self.rank})
+        self._untold.extend(
+            (peer, text) for peer in {(self.rank + by) % self.size for by in others} - {self.rank}
+        )
 
     def post(self) -> None:
         """Send the notes that wait: MPI may not be called on every thread."""
@@ -137,19 +157,29 @@ alive: "weakref.WeakSet[Revocable]" = weakref.WeakSet()
 
 
 def revoke(event: Revocation, source: Revocable, why: str, heard: bool = False) -> None:
-    """Revoke the grids of all communicators of this process, and tell their ranks; those of `source` know where the error was heard there."""
+    """Revoke the grids of all communicators of this process, and tell their ranks; those of
+    `source` know where the error was heard there.
+    """
     for its in [*alive]:
         if its.revocation is None and its.size > 1:
             its.revocation, its.exchanges = event, None
-            its.why = why if its is source else f"rank {its.rank}, by an error in another communicator: {why}"
-            its.tell({"revoked": its.why, "disagreement": event.disagreement}, heard and its is source)
+            its.why = (
+                why
+                if its is source
+                else f"rank {its.rank}, by an error in another communicator: {why}"
+            )
+            its.tell(
+                {"revoked": its.why, "disagreement": event.disagreement}, heard and its is source
+            )
             if callable_here():
                 its.post()
     MessageExchange.disarm()
 
 
 def hear() -> None:
-    """Take the notes that have come on all communicators of this process: an error in one revokes the grids of the others."""
+    """Take the notes that have come on all communicators of this process: an error in one revokes
+    the grids of the others.
+    """
     for its in [*alive]:
         if its.revocation is None and its.size > 1:
             its.hear()
@@ -161,7 +191,11 @@ def words_of(error: BaseException) -> str:
         text = str(error)
     except Exception:
         text = ""
-    text = text[: text.find("; to go on, all")] if isinstance(error, RevokedError) and "; to go on, all" in text else text
+    text = (
+        text[: text.find("; to go on, all")]
+        if isinstance(error, RevokedError) and "; to go on, all" in text
+        else text
+    )
     if not isinstance(error, RevokedError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return text[:LONGEST].encode(errors="backslashreplace").decode()
@@ -178,7 +212,9 @@ def callable_here() -> bool:
 
 
 def say_ended() -> None:
-    """Tell the ranks of all grids that this one ends. A rank that waits for less than what was begun here goes on waiting."""
+    """Tell the ranks of all grids that this one ends. A rank that waits for less than what was
+    begun here goes on waiting.
+    """
     if not callable_here():
         return
     error = getattr(sys, "last_value", None)

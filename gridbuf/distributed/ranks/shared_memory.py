@@ -1,13 +1,17 @@
-"""Messages between two ranks of one machine: values lie in memory that both have mapped, and what MPI carries, without a byte, says that they are there.
+"""Messages between two ranks of one machine: values lie in memory that both have mapped, and what
+MPI carries, without a byte, says that they are there.
 
-**Nobody writes where somebody may still read.** The sender of message n + 2 packs where message n lay. It begins when all that it was to get before has
-come (what else is under way of the same kind ends first), so with message n + 1 of its peer; and that had begun, when its own exchange n had ended, or was
-given up and is never unpacked. So peers share that both send and receive. Each handshake begins with other memory: what the one before left under way
-stays as it was.
+**Nobody writes where somebody may still read.** The sender of message n + 2 packs where message n
+lay. It begins when all that it was to get before has come (what else is under way of the same kind
+ends first), so with message n + 1 of its peer; and that had begun, when its own exchange n had
+ended, or was given up and is never unpacked. So peers share that both send and receive. Each
+handshake begins with other memory: what the one before left under way stays as it was.
 
-The memory is a file without a name, of the sender, which the receiver opens through /proc. The handshake says which; a token at its start shows that
-it is that file, and not one of another process or machine; the receiver answers whether it reads there. Neither rank does anything else before it
-knows the answer, so both do the same. The file is closed then, and the memory lives as long as one of the two has it mapped.
+The memory is a file without a name, of the sender, which the receiver opens through /proc. The
+handshake says which; a token at its start shows that it is that file, and not one of another
+process or machine; the receiver answers whether it reads there. Neither rank does anything else
+before it knows the answer, so both do the same. The file is closed then, and the memory lives as
+long as one of the two has it mapped.
 """
 
 import ctypes
@@ -26,7 +30,8 @@ from gridbuf.distributed.arguments import read_switch
 
 VARIABLE = "GRIDBUF_SHARED_MESSAGES"
 LEAST = 2048  # bytes: what is saved below is not worth the memory's making
-MOST = 512  # of them at once: what a communicator remembers stays, and a process has only so many mappings
+# of them at once: what a communicator remembers stays, and a process has only so many mappings
+MOST = 512
 NAME = "gridbuf"
 FIRST = 4096  # bytes before the first of the two buffers: the token
 
@@ -44,7 +49,9 @@ def machine() -> str:
     if not hasattr(os, "memfd_create"):
         return ""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + os.readlink("/proc/self/ns/pid")
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + os.readlink(
+            "/proc/self/ns/pid"
+        )
     except OSError:
         return ""
 
@@ -54,7 +61,14 @@ def _library() -> Any:
     """C's own: a mapping of Python's would hold a file open."""
     found = ctypes.CDLL(None, use_errno=True)
     found.mmap.restype = ctypes.c_void_p
-    found.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+    found.mmap.argtypes = (
+        ctypes.c_void_p,
+        ctypes.c_size_t,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_long,
+    )
     found.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     return found
 
@@ -101,14 +115,20 @@ class Offer(dict[str, Any]):
         size = size_of(nbytes)
         file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self._close = weakref.finalize(self, os.close, file)
-        os.posix_fallocate(file, 0, size)  # on its own node; memory that is not there is an error now, and no signal later
-        fcntl.fcntl(file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+        os.posix_fallocate(
+            file, 0, size
+        )  # on its own node; memory that is not there is an error now, and no signal later
+        fcntl.fcntl(
+            file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+        )
         memory: Bytes = np.asarray(Mapping(file, size, mmap.PROT_READ | mmap.PROT_WRITE))
         token = os.urandom(16)
         memory[:16] = np.frombuffer(token, "u1")
         self.rows: Bytes | None = rows_of(memory)
         self.taken: bool | None = None
-        super().__init__(machine=machine(), process=os.getpid(), file=file, token=token.hex(), size=size)
+        super().__init__(
+            machine=machine(), process=os.getpid(), file=file, token=token.hex(), size=size
+        )
         offers[token.hex()] = self
 
     def answer(self, taken: bool) -> None:
@@ -123,7 +143,9 @@ offers: "weakref.WeakValueDictionary[str, Offer]" = weakref.WeakValueDictionary(
 
 
 def offer(nbytes: int) -> Offer | None:
-    """Memory for messages of so many bytes; None where there is none to share, or they are too short."""
+    """Memory for messages of so many bytes; None where there is none to share, or they are too
+    short.
+    """
     if nbytes < LEAST or len(offers) >= MOST or not machine():
         return None
     try:
@@ -142,7 +164,10 @@ def opened(words: Words, nbytes: int) -> Bytes | None:
             return None
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            if not fcntl.fcntl(file, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK or os.fstat(file).st_size != words["size"]:
+            if (
+                not fcntl.fcntl(file, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
+                or os.fstat(file).st_size != words["size"]
+            ):
                 return None
             memory: Bytes = np.asarray(Mapping(file, words["size"], mmap.PROT_READ))
         finally:

@@ -1,7 +1,9 @@
-"""Tags of messages: a rank receives with tags of its own choice, and gives none twice while it or its peer may still use it.
+"""Tags of messages: a rank receives with tags of its own choice, and gives none twice while it or
+its peer may still use it.
 
-A tag is free again when no plan here receives with it, and the peer has said as often as it was told that it no longer sends with it. All
-that uses a tag holds its object (agreements, handshakes), so the use ends with the last of them.
+A tag is free again when no plan here receives with it, and the peer has said as often as it was
+told that it no longer sends with it. All that uses a tag holds its object (agreements, handshakes),
+so the use ends with the last of them.
 """
 
 import weakref
@@ -36,8 +38,12 @@ class Tags:
 
     def __init__(self) -> None:
         self._alive: weakref.WeakValueDictionary[int, Tag] = weakref.WeakValueDictionary()
-        self._told: Counter[int] = Counter()  # how often the peer was told each, and has not let go of it
-        self._gone: deque[int] = deque()  # the peer's that are no longer used here, and it does not know
+        self._told: Counter[int] = (
+            Counter()
+        )  # how often the peer was told each, and has not let go of it
+        self._gone: deque[int] = (
+            deque()
+        )  # the peer's that are no longer used here, and it does not know
         self._next = 0
 
     def new(self) -> Tag | None:
@@ -54,7 +60,10 @@ class Tags:
         """The words for the peer: the tag to send with, and those of its own that are free."""
         if tag is not None:
             self._told[tag.number] += 1
-        return {"tag": None if tag is None else tag.number, "gone": [self._gone.popleft() for _ in range(len(self._gone))]}
+        return {
+            "tag": None if tag is None else tag.number,
+            "gone": [self._gone.popleft() for _ in range(len(self._gone))],
+        }
 
     def hear(self, words: dict[str, Any]) -> None:
         """The words of the peer: its tag becomes an object, and the peer is told of its end."""

@@ -1,4 +1,6 @@
-"""Messages that need no packing: all points of one lie in one field's memory just as they are sent."""
+"""Messages that need no packing: all points of one lie in one field's memory just as they are
+sent.
+"""
 
 from typing import Any, NamedTuple
 
@@ -28,9 +30,17 @@ def inside(message: Message) -> Inside | None:
     first = message.chunks[0].place
     end = 0
     for chunk in message.chunks:
-        if chunk.at != end or chunk.mode or chunk.place.slot != first.slot or chunk.place.at - chunk.at != first.at:
+        if (
+            chunk.at != end
+            or chunk.mode
+            or chunk.place.slot != first.slot
+            or chunk.place.at - chunk.at != first.at
+        ):
             return None
-        if any(n > 1 and a != b for n, a, b in zip(chunk.shape, chunk.strides, chunk.place.strides, strict=True)):
+        if any(
+            n > 1 and a != b
+            for n, a, b in zip(chunk.shape, chunk.strides, chunk.place.strides, strict=True)
+        ):
             return None
         end = chunk.at + chunk.nbytes
     return Inside(first.slot, first.at, end) if end == message.nbytes else None

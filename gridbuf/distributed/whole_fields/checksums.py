@@ -1,4 +1,6 @@
-"""A number of a field's values and places that does not depend on the cut, nor on layouts and orders of dims."""
+"""A number of a field's values and places that does not depend on the cut, nor on layouts and
+orders of dims.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -37,7 +39,9 @@ def of_block(
     owned: Sequence[Sequence[tuple[int, int]]],
     names: Sequence[str],
 ) -> int:
-    """The sum over the points that a block owns: each mixes its place on the grid with its bytes."""
+    """The sum over the points that a block owns: each mixes its place on the grid with its
+    bytes.
+    """
     total = 0
     dims = canonical(field.dims)
     array = field.domain.transpose(dims).numpy()
@@ -59,13 +63,26 @@ def of_block(
 
 
 def words_of(values: NDArray[Any]) -> list[Words]:
-    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles and records those that mean something."""
+    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles
+    and records those that mean something.
+    """
     if values.dtype.names is not None:
-        fields = [values[name][..., None].reshape((*values.shape, -1)) for name in values.dtype.names if values.size]
-        return [word for field in fields for i in range(field.shape[-1]) for word in words_of(field[..., i])]
+        fields = [
+            values[name][..., None].reshape((*values.shape, -1))
+            for name in values.dtype.names
+            if values.size
+        ]
+        return [
+            word
+            for field in fields
+            for i in range(field.shape[-1])
+            for word in words_of(field[..., i])
+        ]
     shape, size = values.shape, values.dtype.itemsize
     raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
-    if values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63:  # ten bytes of each sixteen
+    if (
+        values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63
+    ):  # ten bytes of each sixteen
         raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, size * 5 // 8))
     padded = np.zeros((*shape, -(-raw.shape[-1] // 8) * 8), "u1")
     padded[..., : raw.shape[-1]] = raw

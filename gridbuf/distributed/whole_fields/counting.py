@@ -1,4 +1,6 @@
-"""Numbers of whole fields that are sums of integers over all ranks: exact sums, checksums, counts. Every point counts once."""
+"""Numbers of whole fields that are sums of integers over all ranks: exact sums, checksums, counts.
+Every point counts once.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +12,13 @@ from gridbuf.distributed.alone import Integers
 from gridbuf.distributed.arguments import some_fields
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.whole_fields.checksums import header, of_block
-from gridbuf.distributed.whole_fields.ground import Ground, agreed_subjects, names_of, subjects_of, summed
+from gridbuf.distributed.whole_fields.ground import (
+    Ground,
+    agreed_subjects,
+    names_of,
+    subjects_of,
+    summed,
+)
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of
 from gridbuf.exact.total import Total
 
@@ -18,17 +26,23 @@ Part = tuple[tuple[int, int], ...]
 
 
 def owned(ground: Ground, one: Subject) -> Iterator[tuple[Block, Any, Part]]:
-    """Each block with its part of a field, and which of the points there it owns; along the geometry's axes."""
+    """Each block with its part of a field, and which of the points there it owns; along the
+    geometry's axes.
+    """
 
     def parts() -> list[list[Part]]:
         copies = ground.copies(one)
         return [copies.owned(block) for block in ground.blocks]
 
-    for block, domain, its in zip(ground.blocks, one.domains, ground.memo(("owned", one.geometry), parts), strict=True):
+    for block, domain, its in zip(
+        ground.blocks, one.domains, ground.memo(("owned", one.geometry), parts), strict=True
+    ):
         yield from ((block, domain, part) for part in its)
 
 
-def points(ground: Ground, one: Subject, order: Sequence[str]) -> Iterator[tuple[Block, Part, NDArray[Any]]]:
+def points(
+    ground: Ground, one: Subject, order: Sequence[str]
+) -> Iterator[tuple[Block, Part, NDArray[Any]]]:
     """The points that this rank owns, as arrays with their axes in some order."""
     for block, domain, part in owned(ground, one):
         index: list[Any] = [slice(None)] * len(order) + [...]
@@ -50,7 +64,8 @@ def counted(
     Parameters
     ----------
     count
-        The integers of some fields: arrays of the same lengths on every rank. Where there is no block, of none: zeros.
+        The integers of some fields: arrays of the same lengths on every rank. Where there is no
+        block, of none: zeros.
     needed
         Whether all ranks need what the first one tells.
     """
@@ -63,7 +78,9 @@ def counted(
 
     mine, values = prepare()
     flat: Integers = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
-    subjects, tale, agreed = agreed_subjects(ranks, ground, call, {}, ground.first, mine, names, None, flat[: ranks.room], needed)
+    subjects, tale, agreed = agreed_subjects(
+        ranks, ground, call, {}, ground.first, mine, names, None, flat[: ranks.room], needed
+    )
     if not mine:
         values = count([one._replace(domains=[]) for one in subjects])
         flat = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
@@ -72,7 +89,9 @@ def counted(
     return subjects, np.split(found.copy().view(np.int64), ends), tale
 
 
-def summing(ranks: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]) -> list[Any]:
+def summing(
+    ranks: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]
+) -> list[Any]:
     """Exact sums of fields."""
 
     def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
@@ -93,7 +112,9 @@ def product_of(subjects: Sequence[Subject], norm: bool) -> Total:
     kinds = [one.dtype for one in subjects]
     if norm:
         return Total("int64" if kinds[0].kind in "biu" else "float64")
-    return Total(kinds[0] if kinds[0].kind == "c" else kinds[1] if kinds[1].kind not in "biu" else kinds[0])
+    return Total(
+        kinds[0] if kinds[0].kind == "c" else kinds[1] if kinds[1].kind not in "biu" else kinds[0]
+    )
 
 
 def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], norm: bool) -> Total:
@@ -107,9 +128,15 @@ def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], nor
         total = product_of(mine, norm)
         first, other = mine[0], mine[-1]
         if first.domains:
-            arrays = zip(points(ground, first, first.order), points(ground, other, first.order), strict=True)
+            arrays = zip(
+                points(ground, first, first.order), points(ground, other, first.order), strict=True
+            )
             for (_, _, a), (_, _, b) in arrays:
-                for x, y in [(a.real, a.real), (a.imag, a.imag)] if norm and a.dtype.kind == "c" else [(a, b)]:
+                for x, y in (
+                    [(a.real, a.real), (a.imag, a.imag)]
+                    if norm and a.dtype.kind == "c"
+                    else [(a, b)]
+                ):
                     total.add_product(x, y)
         return [total.values]
 

@@ -1,4 +1,6 @@
-"""The smallest and the largest value of a field and where it lies, whatever the cut: NaN wins, and -0.0 is below 0.0."""
+"""The smallest and the largest value of a field and where it lies, whatever the cut: NaN wins, and
+-0.0 is below 0.0.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,7 +19,8 @@ LOWEST, HIGHEST = -(2**63), 2**63 - 1
 def check_order(one: Subject) -> None:
     if one.dtype.kind not in "biu" and one.dtype.char not in "efd":
         raise TypeError(
-            f"{one.name}: elements of dtype {one.dtype} have no order here; allowed are bool, integers, float16, float32 and float64"
+            f"{one.name}: elements of dtype {one.dtype} have no order here; allowed are bool,"
+            " integers, float16, float32 and float64"
         )
 
 
@@ -74,7 +77,9 @@ def extreme(ranks: Any, ground: Ground, call: str, given: Any, least: bool, wher
         return value_of(int(key), one.dtype, least)
     dims = tuple(tale["dims"][0] if tale else one.dims)
     extents = extents_of(ground, one, dims)
-    lowest = min(numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST)
+    lowest = min(
+        numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST
+    )
     (number,) = ranks.reduce(np.array([lowest], np.int64), "min")
     index = tuple(int(i) for i in np.unravel_index(int(number), (len(ground.tiles), *extents)))
     return index if len(ground.tiles) > 1 else index[1:]
@@ -83,12 +88,21 @@ def extreme(ranks: Any, ground: Ground, call: str, given: Any, least: bool, wher
 def extents_of(ground: Ground, one: Subject, dims: Sequence[str]) -> tuple[int, ...]:
     """As many points along each dim as any tile has."""
     return tuple(
-        one.sizes[dim] if dim in one.sizes else 1 + max(tile[ground.dims.index(dim)] for tile in ground.tiles) for dim in dims
+        (
+            one.sizes[dim]
+            if dim in one.sizes
+            else 1 + max(tile[ground.dims.index(dim)] for tile in ground.tiles)
+        )
+        for dim in dims
     )
 
 
-def numbers(ground: Ground, one: Subject, dims: Sequence[str], extents: Sequence[int], key: int, least: bool) -> Iterator[int]:
-    """Of every part the first point with this key, as a number that has the order of the indices."""
+def numbers(
+    ground: Ground, one: Subject, dims: Sequence[str], extents: Sequence[int], key: int, least: bool
+) -> Iterator[int]:
+    """Of every part the first point with this key, as a number that has the order of the
+    indices.
+    """
     value = value_of(key, one.dtype, least)
     for block, part, array in points(ground, one, dims):
         if not array.size:
@@ -102,6 +116,8 @@ def numbers(ground: Ground, one: Subject, dims: Sequence[str], extents: Sequence
         if not same.any():
             continue
         index = [int(i) for i in np.unravel_index(int(np.argmax(same)), same.shape)]
-        for place, axis, (start, _) in zip(one.places(dims, ground.dims), one.geometry.axes, part, strict=True):
+        for place, axis, (start, _) in zip(
+            one.places(dims, ground.dims), one.geometry.axes, part, strict=True
+        ):
             index[place] += start + block.start[axis]
         yield int(np.ravel_multi_index((block.tile, *index), (len(ground.tiles), *extents)))

@@ -1,4 +1,6 @@
-"""What calls that all ranks make have in common: what they need of a grid, and how they agree about their fields."""
+"""What calls that all ranks make have in common: what they need of a grid, and how they agree about
+their fields.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -45,24 +47,36 @@ class Ground(NamedTuple):
     def end(self, subject: Subject) -> End:
         return End(self.decomposition, subject.geometry.axes, subject.geometry.positions)
 
-    def by_places(self, subject: Subject, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]) -> End:
-        """Blocks of other cuts and owners, of which a field has as many points as an array has elements."""
+    def by_places(
+        self, subject: Subject, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
+    ) -> End:
+        """Blocks of other cuts and owners, of which a field has as many points as an array has
+        elements.
+        """
         axes = subject.geometry.axes
         return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
 
     def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
-        """Who keeps the points of a field that exist more than once; `straight`: seams that turn axes are none."""
+        """Who keeps the points of a field that exist more than once; `straight`: seams that turn
+        axes are none.
+        """
         return Copies(self.builder.along(one.geometry.axes), self.end(one), partner, straight)
 
     def partner(self, subjects: Sequence[Subject], its: Sources) -> Index:
         """Where the points of the other component lie."""
-        return subjects[its.fields[-1 - its.component]].geometry.positions if its.item.kind != "scalar" else ()
+        return (
+            subjects[its.fields[-1 - its.component]].geometry.positions
+            if its.item.kind != "scalar"
+            else ()
+        )
 
     @property
     def first(self) -> int:
         """The lowest rank that has a block: it speaks for all that have one."""
         owners = self.decomposition.owners
-        return 0 if owners is None else min((rank for rank in owners if rank is not None), default=0)
+        return (
+            0 if owners is None else min((rank for rank in owners if rank is not None), default=0)
+        )
 
     def speaker(self, root: int) -> int:
         return root if self.decomposition.numbers_of(root) else self.first
@@ -71,7 +85,10 @@ class Ground(NamedTuple):
         """The points of a field on this rank's blocks, by block."""
         if not subject.domains:
             return {}
-        return {block.number: array_of(f, order) for block, f in zip(self.blocks, subject.domains, strict=True)}
+        return {
+            block.number: array_of(f, order)
+            for block, f in zip(self.blocks, subject.domains, strict=True)
+        }
 
 
 def read_root(root: Any, size: int) -> int:
@@ -83,7 +100,10 @@ def read_root(root: Any, size: int) -> int:
 
 def subjects_of(ground: Ground, given: Iterable[Any], names: Sequence[str]) -> list[Subject]:
     """Fields as they were given, by these names; none on a rank without blocks."""
-    found = [subject(each, ground.blocks, ground.dims, name) for each, name in zip(given, names, strict=True)]
+    found = [
+        subject(each, ground.blocks, ground.dims, name)
+        for each, name in zip(given, names, strict=True)
+    ]
     return [one for one in found if one is not None]
 
 
@@ -91,8 +111,12 @@ def names_of(count: int) -> list[str]:
     return ["field"] if count == 1 else [f"fields[{i}]" for i in range(count)]
 
 
-def check_rule(ground: Ground, item: Item, mine: Sequence[Subject], sources: Sequence[Sources]) -> None:
-    """Refuse a rule that does not fit a seam of the grid; a field without one has values alone, which fit everywhere."""
+def check_rule(
+    ground: Ground, item: Item, mine: Sequence[Subject], sources: Sequence[Sources]
+) -> None:
+    """Refuse a rule that does not fit a seam of the grid; a field without one has values alone,
+    which fit everywhere.
+    """
     if item.kind != "scalar" or item.sign < 0:
         bounds = [bound_of(one) for one in mine]
         for bound, source in zip(bounds, sources, strict=True):
@@ -117,8 +141,8 @@ def agreed_subjects(
     Returns
     -------
     tuple
-        The fields, also on a rank that has no blocks; what the speaker tells, of the dims of each field besides what was given; and all
-        that was agreed.
+        The fields, also on a rank that has no blocks; what the speaker tells, of the dims of each
+        field besides what was given; and all that was agreed.
     """
     facts = {one.name: one.facts() for one in mine} if ground.blocks else None
     tale = {"dims": [one.dims for one in mine], **(tell or {})}
@@ -129,11 +153,17 @@ def agreed_subjects(
     heard, tale = agreed.topics[0]
     if ground.blocks:
         return list(mine), tale, agreed
-    return [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)], tale, agreed
+    return (
+        [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)],
+        tale,
+        agreed,
+    )
 
 
 def summed(ranks: Any, values: Integers, agreed: Agreed) -> Integers:
-    """Integers of all ranks added up: those for which an agreement has room have been, and the rest is now."""
+    """Integers of all ranks added up: those for which an agreement has room have been, and the rest
+    is now.
+    """
     found = agreed.values[: len(values)]
     if len(values) <= ranks.room:
         return found
@@ -152,7 +182,9 @@ def way_of(
     blocks: tuple[Sequence[Block], Sequence[Block]],
     rank_of: tuple[RankOf, RankOf],
 ) -> Way:
-    """One field's way from this rank's blocks at one end to those at another; the links of one key are worked out once."""
+    """One field's way from this rank's blocks at one end to those at another; the links of one key
+    are worked out once.
+    """
 
     def links() -> Schedule:
         between = Between(copies, *ends)
@@ -161,5 +193,10 @@ def way_of(
 
     axes = subject.geometry.axes
     return Way(
-        axes, subject.places(order, ground.dims), sources, subject.shape(order), subject.dtype.itemsize, ground.memo(key, links)
+        axes,
+        subject.places(order, ground.dims),
+        sources,
+        subject.shape(order),
+        subject.dtype.itemsize,
+        ground.memo(key, links),
     )

@@ -1,4 +1,6 @@
-"""Moving a field from one decomposition to another of the same tiles: of the same ranks, or of some of them."""
+"""Moving a field from one decomposition to another of the same tiles: of the same ranks, or of some
+of them.
+"""
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -19,7 +21,9 @@ class Elsewhere(NamedTuple):
     """The grid that a field is moved to, on a rank that has it."""
 
     ground: Ground
-    ranks: list[int] | None  # of its own ranks those of the grid that the field comes from; None: the same
+    ranks: (
+        list[int] | None
+    )  # of its own ranks those of the grid that the field comes from; None: the same
     make: Callable[[Subject], Any]  # new fields
 
     def facts(self) -> Mapping[str, Any]:
@@ -36,7 +40,11 @@ class Elsewhere(NamedTuple):
 
 
 def described(axis: Cuts) -> list[Any]:
-    return [axis.n, axis.count, None if axis.given is None else [b - a for a, b in pairwise(axis.given)]]
+    return [
+        axis.n,
+        axis.count,
+        None if axis.given is None else [b - a for a, b in pairwise(axis.given)],
+    ]
 
 
 def heard(facts: Mapping[str, Any]) -> Decomposition:
@@ -44,14 +52,20 @@ def heard(facts: Mapping[str, Any]) -> Decomposition:
     return Decomposition(cuts, facts["size"], facts["owners"])
 
 
-def redistributing(ranks: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any) -> Any:
+def redistributing(
+    ranks: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any
+) -> Any:
     """The steps of `Grid.redistribute`."""
 
     def prepare() -> tuple[Elsewhere | None, list[Subject]]:
         there = other()
-        if there is not None and (there.ground.tiles, there.ground.dims) != (ground.tiles, ground.dims):
+        if there is not None and (there.ground.tiles, there.ground.dims) != (
+            ground.tiles,
+            ground.dims,
+        ):
             raise ValueError(
-                f"other: its tiles are {there.ground.tiles} along {there.ground.dims}, those of this grid {ground.tiles} along {ground.dims}"
+                f"other: its tiles are {there.ground.tiles} along {there.ground.dims}, those of"
+                f" this grid {ground.tiles} along {ground.dims}"
             )
         mine = subject(given, ground.blocks, ground.dims, "field")
         return there, [mine] if mine else []
@@ -59,10 +73,15 @@ def redistributing(ranks: Any, ground: Ground, given: Any, other: Callable[[], E
     there, mine = prepare()
     topic = Topic(there.facts() if there else None, there is not None and there.ground.rank == 0)
     tell = {"orders": [one.order for one in mine]}
-    subjects, tale, agreed = agreed_subjects(ranks, ground, "redistribute", {}, ground.first, mine, ["field"], tell, also=[topic])
+    subjects, tale, agreed = agreed_subjects(
+        ranks, ground, "redistribute", {}, ground.first, mine, ["field"], tell, also=[topic]
+    )
     facts = agreed.topics[1][0]
     if facts is None:
-        raise ValueError("other: None on every rank; where a rank is in the other grid's communicator it is that grid")
+        raise ValueError(
+            "other: None on every rank; where a rank is in the other grid's communicator it is that"
+            " grid"
+        )
     (one,), order, decomposition = subjects, tale["orders"][0], heard(facts)
 
     theirs = facts["ranks"]
@@ -85,7 +104,10 @@ def redistributing(ranks: Any, ground: Ground, given: Any, other: Callable[[], E
             (ground.blocks, blocks),
             (ground.decomposition.rank_of, target_rank),
         )
-        want = {block.number: array_of(f, order) for block, f in zip(blocks, its.domains if its else (), strict=True)}
+        want = {
+            block.number: array_of(f, order)
+            for block, f in zip(blocks, its.domains if its else (), strict=True)
+        }
         return (made, its), Transfer([way], [ground.arrays(one, order)], [want]).pack()
 
     (made, its), transfer = begin()

@@ -1,4 +1,6 @@
-"""The fields that a call is about: what each rank says of its own, and what those without a block are told."""
+"""The fields that a call is about: what each rank says of its own, and what those without a block
+are told.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -55,7 +57,9 @@ def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str
     staged = [(a, b) for a, b in zip(there, domains, strict=True) if a is not b]
     readonly = any(field.readonly for field in there)
     sizes = {dim: n for dim, n, _ in bound.extra}
-    return Subject(name, bound.dtype, bound.dims, bound.geometry, sizes, bound.order, domains, staged, readonly)
+    return Subject(
+        name, bound.dtype, bound.dims, bound.geometry, sizes, bound.order, domains, staged, readonly
+    )
 
 
 def on_host(field: _core.Field) -> _core.Field:
@@ -82,7 +86,9 @@ def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequen
     axes = tuple(axis for axis, dim in enumerate(names) if dim in facts["dims"])
     positions = tuple(map(POSITIONS.index, facts["positions"]))
     geometry = Geometry(axes, positions, ((0, 0),) * len(axes))
-    return Subject(name, dtype_of(facts["dtype"]), tuple(dims), geometry, dict(facts["sizes"]), tuple(dims), [])
+    return Subject(
+        name, dtype_of(facts["dtype"]), tuple(dims), geometry, dict(facts["sizes"]), tuple(dims), []
+    )
 
 
 def array_of(field: _core.Field, order: Sequence[str]) -> NDArray[Any]:

@@ -1,7 +1,9 @@
-"""Moving points once, from arrays at one end to arrays at the other: one message a pair of ranks, whatever the number of fields.
+"""Moving points once, from arrays at one end to arrays at the other: one message a pair of ranks,
+whatever the number of fields.
 
-Nothing is planned to be repeated. A message is packed and sent whole, and unpacked and forgotten as it comes, so that no rank holds more than
-one copy of what it has, and of what it gets the longest message.
+Nothing is planned to be repeated. A message is packed and sent whole, and unpacked and forgotten as
+it comes, so that no rank holds more than one copy of what it has, and of what it gets the longest
+message.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +19,9 @@ from gridbuf.distributed.geometry.schedule import Schedule
 from gridbuf.distributed.plans.binding import SIGN, Entry, Sources, aligned
 from gridbuf.strides import packed
 
-Arrays = Mapping[int, NDArray[Any]]  # by block: its points without halo, axes in the order of the message
+Arrays = Mapping[
+    int, NDArray[Any]
+]  # by block: its points without halo, axes in the order of the message
 
 
 class Way(NamedTuple):
@@ -42,7 +46,9 @@ class Transfer:
         Of each field its arrays, by block; at the end that this rank has nothing of they are empty.
     """
 
-    def __init__(self, ways: Sequence[Way], sources: Sequence[Arrays], targets: Sequence[Arrays]) -> None:
+    def __init__(
+        self, ways: Sequence[Way], sources: Sequence[Arrays], targets: Sequence[Arrays]
+    ) -> None:
         self._ways, self._sources, self._targets = ways, sources, targets
         self._outgoing: dict[int, Any] = {}
         self._room: Any = None
@@ -87,7 +93,17 @@ class Transfer:
                 shape = self._shape(way, link)
                 array, start, strides, mode = self._source(way, link)
                 entries.append(
-                    (message, at, packed(shape, way.itemsize), slots.of(array), start, strides, shape, array.dtype, mode)
+                    (
+                        message,
+                        at,
+                        packed(shape, way.itemsize),
+                        slots.of(array),
+                        start,
+                        strides,
+                        shape,
+                        array.dtype,
+                        mode,
+                    )
                 )
                 at += aligned(prod(shape) * way.itemsize)
         _core.CopyProgram(slots.arrays, entries).run()
@@ -100,7 +116,19 @@ class Transfer:
                 array, start, strides, mode = self._source(way, link)
                 target, at = targets[link.dst], self._at(way, targets[link.dst], link)
                 shape = self._shape(way, link)
-                entries.append((slots.of(target), at, target.strides, slots.of(array), start, strides, shape, array.dtype, mode))
+                entries.append(
+                    (
+                        slots.of(target),
+                        at,
+                        target.strides,
+                        slots.of(array),
+                        start,
+                        strides,
+                        shape,
+                        array.dtype,
+                        mode,
+                    )
+                )
         if entries:
             _core.CopyProgram(slots.arrays, entries).run()
 
@@ -123,7 +151,9 @@ class Transfer:
         return sum(i * array.strides[place] for i, place in zip(link.at, way.places, strict=True))
 
     def _source(self, way: Way, link: Link) -> tuple[NDArray[Any], int, Index, int]:
-        """Where a link's points come from, walked as the target's axes go, and whether their sign changes."""
+        """Where a link's points come from, walked as the target's axes go, and whether their sign
+        changes.
+        """
         field, sign = way.sources.of(link, way.axes)
         array = self._sources[field][link.src]
         at, strides = 0, list(array.strides)

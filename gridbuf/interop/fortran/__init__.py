@@ -1,15 +1,17 @@
-"""Fortran: our memory for its procedures, and Fields over its memory, in both directions without a copy.
+"""Fortran: our memory for its procedures, and Fields over its memory, in both directions without a
+copy.
 
 A Field goes to Fortran in one of three ways, each with its own demands on the strides:
 
 * `to_f2py`: an ndarray for an argument of an f2py module (Fortran order, no gaps).
-* `explicit`: the address for an explicit-shape or assumed-size argument, `real(8) :: a(lda, *)` (gaps at the ends of
-  columns are allowed and become the leading extents).
-* `descriptor`: a CFI_cdesc_t for an assumed-shape argument of a `bind(C)` procedure, `real(8) :: a(:, :)` (any strides;
-  the layout of the structure is gfortran's).
+* `explicit`: the address for an explicit-shape or assumed-size argument, `real(8) :: a(lda, *)`
+  (gaps at the ends of columns are allowed and become the leading extents).
+* `descriptor`: a CFI_cdesc_t for an assumed-shape argument of a `bind(C)` procedure, `real(8) ::
+  a(:, :)` (any strides; the layout of the structure is gfortran's).
 
-Fortran's memory becomes a Field with `wrap` (an array that f2py gives), `from_pointer` (`c_loc(a)` and the bounds) or
-`from_descriptor`. The bounds of the declaration become origin and halo: the element 1 is the first of the domain.
+Fortran's memory becomes a Field with `wrap` (an array that f2py gives), `from_pointer` (`c_loc(a)`
+and the bounds) or `from_descriptor`. The bounds of the declaration become origin and halo: the
+element 1 is the first of the domain.
 
 Examples
 --------
@@ -30,4 +32,14 @@ from gridbuf.interop.fortran.arguments import Explicit, descriptor, explicit, re
 from gridbuf.interop.fortran.cfi import Descriptor
 from gridbuf.interop.fortran.memory import from_descriptor, from_pointer, wrap
 
-__all__ = ["Descriptor", "Explicit", "descriptor", "explicit", "from_descriptor", "from_pointer", "receiver", "to_f2py", "wrap"]
+__all__ = [
+    "Descriptor",
+    "Explicit",
+    "descriptor",
+    "explicit",
+    "from_descriptor",
+    "from_pointer",
+    "receiver",
+    "to_f2py",
+    "wrap",
+]

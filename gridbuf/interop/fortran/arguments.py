@@ -1,4 +1,6 @@
-"""Fields as arguments of Fortran procedures: of f2py modules, with explicit shape, and with assumed shape."""
+"""Fields as arguments of Fortran procedures: of f2py modules, with explicit shape, and with assumed
+shape.
+"""
 
 import ctypes
 from collections.abc import Sequence
@@ -17,7 +19,8 @@ from gridbuf.validation import boolean
 
 @dataclass(frozen=True)
 class Explicit:
-    """The argument for an explicit-shape or assumed-size array: passed as its address, and holding its memory.
+    """The argument for an explicit-shape or assumed-size array: passed as its address, and holding
+    its memory.
 
     Attributes
     ----------
@@ -50,7 +53,8 @@ class Explicit:
 
 
 def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarray[Any, Any]:
-    """The ndarray for an argument of an f2py module, which f2py takes as it is instead of copying or refusing it.
+    """The ndarray for an argument of an f2py module, which f2py takes as it is instead of copying
+    or refusing it.
 
     Parameters
     ----------
@@ -69,7 +73,8 @@ def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarra
     Raises
     ------
     ValueError
-        Where f2py would copy (`intent(in)`) or refuse (`intent(inout)`): another kind, or an index with another stride.
+        Where f2py would copy (`intent(in)`) or refuse (`intent(inout)`): another kind, or an index
+        with another stride.
 
     Examples
     --------
@@ -85,7 +90,8 @@ def to_f2py(field: Any, kind: Any = None, *, writable: bool = True) -> np.ndarra
 
 
 def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit:
-    """The argument for an explicit-shape or assumed-size array of a `bind(C)` procedure, called through ctypes.
+    """The argument for an explicit-shape or assumed-size array of a `bind(C)` procedure, called
+    through ctypes.
 
     Parameters
     ----------
@@ -100,8 +106,8 @@ def explicit(field: Any, kind: Any = None, *, writable: bool = True) -> Explicit
     Raises
     ------
     ValueError
-        When kind is no Fortran type or not the field's, or the first index has another stride than the item size;
-        the message names the copy to pass.
+        When kind is no Fortran type or not the field's, or the first index has another stride than
+        the item size; the message names the copy to pass.
 
     Examples
     --------
@@ -123,9 +129,15 @@ def _lower(field: _core.Field) -> tuple[int, ...]:
 
 
 def descriptor(
-    field: Any, kind: Any = None, *, writable: bool = True, pointer: bool = False, lower: Sequence[int] | None = None
+    field: Any,
+    kind: Any = None,
+    *,
+    writable: bool = True,
+    pointer: bool = False,
+    lower: Sequence[int] | None = None,
 ) -> Descriptor:
-    """The CFI_cdesc_t for an assumed-shape array of a `bind(C)` procedure, called through ctypes; strides of any kind.
+    """The CFI_cdesc_t for an assumed-shape array of a `bind(C)` procedure, called through ctypes;
+    strides of any kind.
 
     Parameters
     ----------
@@ -144,8 +156,8 @@ def descriptor(
     Raises
     ------
     ValueError
-        When kind is no Fortran type or not the field's, or an index repeats its elements, there are more
-        than 15, or lower does not fit.
+        When kind is no Fortran type or not the field's, or an index repeats its elements, there are
+        more than 15, or lower does not fit.
 
     Examples
     --------
@@ -157,14 +169,26 @@ def descriptor(
     field = checked(field, kind, writable)
     for i, (n, stride) in enumerate(zip(field.shape, field.strides, strict=True)):
         if field.size and n > 1 and (stride == 0 or stride % field.dtype.itemsize):
-            what = "repeats its elements" if stride == 0 else f"is no multiple of the {field.dtype.itemsize} bytes of an element"
-            raise ValueError(f"field: {index_name(field, i)} has the stride {stride}, which {what}; {copies(field)}")
+            what = (
+                "repeats its elements"
+                if stride == 0
+                else f"is no multiple of the {field.dtype.itemsize} bytes of an element"
+            )
+            raise ValueError(
+                f"field: {index_name(field, i)} has the stride {stride}, which {what};"
+                f" {copies(field)}"
+            )
     if field.ndim > MAX_RANK:
-        raise ValueError(f"field: it has {field.ndim} indices, and Fortran's arrays have at most {MAX_RANK}")
+        raise ValueError(
+            f"field: it has {field.ndim} indices, and Fortran's arrays have at most {MAX_RANK}"
+        )
     aligned(field)
     if not boolean(pointer, "pointer"):
         if lower is not None:
-            raise ValueError("lower: an argument that is no pointer has the bounds of its own declaration; pass pointer=True")
+            raise ValueError(
+                "lower: an argument that is no pointer has the bounds of its own declaration; pass"
+                " pointer=True"
+            )
         return described(field.numpy(), is_logical(kind))
     if lower is not None and len(lower) != field.ndim:
         raise ValueError(f"lower: {len(lower)} bounds for a field of {field.ndim} indices")
@@ -172,7 +196,8 @@ def descriptor(
 
 
 def receiver(rank: int, kind: Any, attribute: str = "pointer") -> Descriptor:
-    """An empty CFI_cdesc_t for an argument that Fortran associates or allocates; `from_descriptor` reads it afterwards.
+    """An empty CFI_cdesc_t for an argument that Fortran associates or allocates; `from_descriptor`
+    reads it afterwards.
 
     Parameters
     ----------

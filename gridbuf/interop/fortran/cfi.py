@@ -1,4 +1,6 @@
-"""gfortran's CFI_cdesc_t (version 9 and newer), written and read; other compilers lay theirs out otherwise."""
+"""gfortran's CFI_cdesc_t (version 9 and newer), written and read; other compilers lay theirs out
+otherwise.
+"""
 
 import ctypes
 from collections.abc import Sequence
@@ -20,14 +22,19 @@ LOGICAL = 2
 class Dim(ctypes.Structure):
     """One index: where it begins, how many elements it has, and how many bytes lie between them."""
 
-    _fields_ = (("lower_bound", ctypes.c_ssize_t), ("extent", ctypes.c_ssize_t), ("sm", ctypes.c_ssize_t))
+    _fields_ = (
+        ("lower_bound", ctypes.c_ssize_t),
+        ("extent", ctypes.c_ssize_t),
+        ("sm", ctypes.c_ssize_t),
+    )
 
 
 @cache
 def structure(rank: int) -> type[ctypes.Structure]:
     """CFI_cdesc_t with so many indices."""
     fields = [
-        ("base_addr", ctypes.c_void_p), ("elem_len", ctypes.c_size_t), ("version", ctypes.c_int), ("rank", ctypes.c_int8),
+        ("base_addr", ctypes.c_void_p), ("elem_len", ctypes.c_size_t), ("version", ctypes.c_int),
+        ("rank", ctypes.c_int8),
         ("attribute", ctypes.c_int8), ("type", ctypes.c_int16), ("dim", Dim * rank),
     ]  # fmt: skip
     return type(f"CFI_cdesc_t_{rank}", (ctypes.Structure,), {"_fields_": fields})
@@ -46,26 +53,42 @@ def dtype_of_code(code: int, elem_len: int) -> np.dtype[Any]:
     family, kind = code & ((1 << SHIFT) - 1), code >> SHIFT
     letter = {number: letter for letter, number in FAMILIES.items()}.get(family)
     if letter is None or code < 0:
-        raise ValueError(f"descriptor: its type {code} is no integer, logical, real or complex number")
+        raise ValueError(
+            f"descriptor: its type {code} is no integer, logical, real or complex number"
+        )
     if kind == long_double() and letter in "fc":
         found: np.dtype[Any] = np.dtype(np.longdouble if letter == "f" else np.clongdouble)
     elif kind not in ((4, 8) if letter in "fc" else (1, 2, 4, 8)):
         raise ValueError(
-            f"descriptor: NumPy has no dtype for Fortran's type {family} with a kind of {kind} bytes, as real(16) is on x86"
+            f"descriptor: NumPy has no dtype for Fortran's type {family} with a kind of {kind}"
+            " bytes, as real(16) is on x86"
         )
     else:
         letter = "i" if family == LOGICAL and kind > 1 else letter
-        found = np.dtype(bool) if letter == "b" else np.dtype(f"{letter}{kind * (2 if letter == 'c' else 1)}")
+        found = (
+            np.dtype(bool)
+            if letter == "b"
+            else np.dtype(f"{letter}{kind * (2 if letter == 'c' else 1)}")
+        )
     if found.itemsize != elem_len:
-        raise ValueError(f"descriptor: its elements have {elem_len} bytes, those of its type {code} have {found.itemsize}")
+        raise ValueError(
+            f"descriptor: its elements have {elem_len} bytes, those of its type {code} have"
+            f" {found.itemsize}"
+        )
     return found
 
 
 class Descriptor:
-    """A CFI_cdesc_t for a Fortran procedure, which is passed by address; it holds the memory that it describes."""
+    """A CFI_cdesc_t for a Fortran procedure, which is passed by address; it holds the memory that
+    it describes.
+    """
 
-    def __init__(self, rank: int, code: int, elem_len: int, attribute: str, memory: Any = None) -> None:
-        self.structure: Any = structure(rank)(None, elem_len, VERSION, rank, ATTRIBUTES[attribute], code)
+    def __init__(
+        self, rank: int, code: int, elem_len: int, attribute: str, memory: Any = None
+    ) -> None:
+        self.structure: Any = structure(rank)(
+            None, elem_len, VERSION, rank, ATTRIBUTES[attribute], code
+        )
         self.memory = memory
 
     @property
@@ -81,41 +104,70 @@ class Descriptor:
     def __repr__(self) -> str:
         found = self.structure
         attribute = next(name for name, number in ATTRIBUTES.items() if number == found.attribute)
-        dims = ", ".join(f"{d.lower_bound}:{d.lower_bound + d.extent - 1}" for d in found.dim) if found.base_addr else "none yet"
+        dims = (
+            ", ".join(f"{d.lower_bound}:{d.lower_bound + d.extent - 1}" for d in found.dim)
+            if found.base_addr
+            else "none yet"
+        )
         return f"Descriptor(rank={found.rank}, type={found.type}, {attribute}, bounds=({dims}))"
 
 
-def described(array: np.ndarray[Any, Any], logical: bool, lower: Sequence[int] | None = None) -> Descriptor:
-    """The descriptor of an array as an assumed-shape argument, whose bounds are the procedure's, or as a pointer with these."""
+def described(
+    array: np.ndarray[Any, Any], logical: bool, lower: Sequence[int] | None = None
+) -> Descriptor:
+    """The descriptor of an array as an assumed-shape argument, whose bounds are the procedure's, or
+    as a pointer with these.
+    """
     attribute = "other" if lower is None else "pointer"
     made = Descriptor(array.ndim, type_code(array.dtype, logical), array.itemsize, attribute, array)
     made.structure.base_addr = array.ctypes.data
     lower = (0,) * array.ndim if lower is None else lower
-    for dim, bound, extent, stride in zip(made.structure.dim, lower, array.shape, array.strides, strict=True):
+    for dim, bound, extent, stride in zip(
+        made.structure.dim, lower, array.shape, array.strides, strict=True
+    ):
         dim.lower_bound, dim.extent, dim.sm = bound, extent, stride
     return made
 
 
-def parsed(descriptor: Any) -> tuple[int, np.dtype[Any], tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]:
-    """Address, dtype, shape, strides and lower bounds (None where a descriptor has none) of what Fortran describes."""
+def parsed(
+    descriptor: Any,
+) -> tuple[int, np.dtype[Any], tuple[int, ...], tuple[int, ...], tuple[int, ...] | None]:
+    """Address, dtype, shape, strides and lower bounds (None where a descriptor has none) of what
+    Fortran describes.
+    """
     at = descriptor.address if isinstance(descriptor, Descriptor) else descriptor
     if not isinstance(at, int) or at <= 0:
-        raise TypeError(f"descriptor: expected a Descriptor or the address of a CFI_cdesc_t, got {descriptor!r}")
+        raise TypeError(
+            f"descriptor: expected a Descriptor or the address of a CFI_cdesc_t, got {descriptor!r}"
+        )
     head: Any = structure(0).from_address(at)
     if head.version != VERSION or not 0 <= head.rank <= MAX_RANK:
         raise ValueError(
-            f"descriptor: its version {head.version} and rank {head.rank} are not gfortran's ({VERSION}, 0 to {MAX_RANK}); "
-            "pass c_loc(array) and the bounds to gridbuf.interop.fortran.from_pointer"
+            f"descriptor: its version {head.version} and rank {head.rank} are not gfortran's"
+            f" ({VERSION}, 0 to {MAX_RANK}); pass c_loc(array) and the bounds to"
+            " gridbuf.interop.fortran.from_pointer"
         )
     if not head.base_addr:
-        raise ValueError("descriptor: base_addr is NULL: the array is not allocated, or the pointer not associated")
+        raise ValueError(
+            "descriptor: base_addr is NULL: the array is not allocated, or the pointer not"
+            " associated"
+        )
     dims = list(structure(head.rank).from_address(at).dim)
     for i, dim in enumerate(dims):
         if dim.extent < 0:
             raise ValueError(
-                f"descriptor: index {i} has the extent {dim.extent}: an assumed-size array, whose last extent nobody knows; "
-                "pass c_loc(array) and the bounds to gridbuf.interop.fortran.from_pointer"
+                f"descriptor: index {i} has the extent {dim.extent}: an assumed-size array, whose"
+                " last extent nobody knows; pass c_loc(array) and the bounds to"
+                " gridbuf.interop.fortran.from_pointer"
             )
-    lower = None if head.attribute == ATTRIBUTES["other"] else tuple(dim.lower_bound for dim in dims)
+    lower = (
+        None if head.attribute == ATTRIBUTES["other"] else tuple(dim.lower_bound for dim in dims)
+    )
     dtype = dtype_of_code(head.type, head.elem_len)
-    return int(head.base_addr), dtype, tuple(d.extent for d in dims), tuple(d.sm for d in dims), lower
+    return (
+        int(head.base_addr),
+        dtype,
+        tuple(d.extent for d in dims),
+        tuple(d.sm for d in dims),
+        lower,
+    )

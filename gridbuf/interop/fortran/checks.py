@@ -1,4 +1,6 @@
-"""Whether memory is what a Fortran declaration says: its kind, its order, its gaps; errors name the index."""
+"""Whether memory is what a Fortran declaration says: its kind, its order, its gaps; errors name the
+index.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ from gridbuf.wrapping import as_field
 
 
 def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _core.Field:
-    """A Field whose elements Fortran has a type for, the declared one if a kind is given, and may write to."""
+    """A Field whose elements Fortran has a type for, the declared one if a kind is given, and may
+    write to.
+    """
     writable, field = boolean(writable, "writable"), as_field(field, argument)
     if (why := has_type(field.dtype)) is not None:
         raise ValueError(f"{argument}: {why}")
@@ -26,7 +30,8 @@ def checked(field: Any, kind: Any, writable: bool, argument: str = "field") -> _
         )
     if writable and field.readonly:
         raise ValueError(
-            f"{argument}: it is read-only; pass writable=False where the argument is intent(in), else a copy: field.copy()"
+            f"{argument}: it is read-only; pass writable=False where the argument is intent(in),"
+            " else a copy: field.copy()"
         )
     return field
 
@@ -41,7 +46,10 @@ def gap(field: _core.Field) -> str | None:
     wanted = packed(field.shape, field.dtype.itemsize, range(field.ndim)[::-1])
     for i, (n, stride, step) in enumerate(zip(field.shape, field.strides, wanted, strict=True)):
         if field.size and n > 1 and stride != step:
-            return f"{index_name(field, i)} has the stride {stride} where Fortran order without gaps has {step}"
+            return (
+                f"{index_name(field, i)} has the stride {stride} where Fortran order without gaps"
+                f" has {step}"
+            )
     return None
 
 
@@ -51,11 +59,19 @@ def leading(field: _core.Field) -> tuple[tuple[int, ...], str | None]:
     if not field.size:
         return shape[:-1], None
     if shape and shape[0] > 1 and strides[0] != before:
-        return (), f"{index_name(field, 0)} has the stride {strides[0]} where Fortran's first index has {before}"
+        return (
+            (),
+            (
+                f"{index_name(field, 0)} has the stride {strides[0]} where Fortran's first index"
+                f" has {before}"
+            ),
+        )
     found = []
     for i in range(1, len(shape)):
         # The stride of a single element says nothing: the next index that has more decides.
-        stride = next((strides[j] for j in range(i, len(shape)) if shape[j] > 1), before * shape[i - 1])
+        stride = next(
+            (strides[j] for j in range(i, len(shape)) if shape[j] > 1), before * shape[i - 1]
+        )
         if stride % before or stride // before < shape[i - 1]:
             j = next(j for j in range(i, len(shape)) if shape[j] > 1)
             why = f"a multiple of {before}, and at least {before * shape[i - 1]}"
@@ -69,18 +85,24 @@ def aligned(field: _core.Field) -> None:
     """Compiled code takes elements to lie on multiples of their size."""
     if field.size and not field.numpy().flags.aligned:
         raise ValueError(
-            f"field: it begins at {field.numpy().ctypes.data:#x}, which is no place for {field.dtype}; {copies(field)}"
+            f"field: it begins at {field.numpy().ctypes.data:#x}, which is no place for"
+            f" {field.dtype}; {copies(field)}"
         )
 
 
 def copies(field: _core.Field) -> str:
-    """What to do about strides: the call that makes a proper copy, and ways without one, as far as there are any."""
+    """What to do about strides: the call that makes a proper copy, and ways without one, as far as
+    there are any.
+    """
     ways = ["pass a copy: field.to(backend='F')"]
     turned = field.transpose(field.dims[::-1])
     if field.ndim > 1 and gap(turned) is None:
         ways.append(f"turn the indices round: field.transpose({field.dims[::-1]!r})")
     if any(n > 1 and stride < 0 for n, stride in zip(field.shape, field.strides, strict=True)):
-        ways.append(f"turn it forwards: field[{', '.join('::-1' if stride < 0 else ':' for stride in field.strides)}]")
+        ways.append(
+            "turn it forwards:"
+            f" field[{', '.join('::-1' if stride < 0 else ':' for stride in field.strides)}]"
+        )
     elif gap(field) is not None and leading(field)[1] is None:
         ways.append("declare the gaps as leading extents: explicit(field)")
     return ", or ".join(ways)

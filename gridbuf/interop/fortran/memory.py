@@ -19,9 +19,15 @@ Bounds = Sequence[int | tuple[int, int] | None]
 
 
 def wrap(
-    array: Any, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None, domain: Bounds | None = None
+    array: Any,
+    dims: Any = None,
+    *,
+    kind: Any = None,
+    lower: Sequence[int] | None = None,
+    domain: Bounds | None = None,
 ) -> _core.Field:
-    """A Field over an array of Fortran's, as f2py gives it, checked to be in Fortran order without gaps.
+    """A Field over an array of Fortran's, as f2py gives it, checked to be in Fortran order without
+    gaps.
 
     Parameters
     ----------
@@ -34,8 +40,9 @@ def wrap(
     lower : sequence of int, optional
         The lower bounds of the declaration, which f2py does not tell; 1 unless given.
     domain : sequence, optional
-        For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1, n), or None where
-        there is no halo. Without it the domain begins at 1, and where it ends is not known: the Field has an origin only.
+        For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1,
+        n), or None where there is no halo. Without it the domain begins at 1, and where it ends is
+        not known: the Field has an origin only.
 
     Returns
     -------
@@ -63,8 +70,10 @@ def wrap(
 
 
 def from_pointer(
-    address: Any, bounds: Bounds, kind: Any, dims: Any = None, *, leading: Sequence[int] | None = None,
-    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None, writable: bool = True,
+    address: Any, bounds: Bounds, kind: Any, dims: Any = None, *,
+    leading: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+    writable: bool = True,
 ) -> _core.Field:  # fmt: skip
     """A Field over memory of Fortran's, given by `c_loc(a)` and the bounds of its declaration.
 
@@ -83,7 +92,8 @@ def from_pointer(
     domain : sequence, optional
         As for `wrap`.
     owner : object, optional
-        Kept for as long as anything sees the memory. Without owner and release the memory must stay for good.
+        Kept for as long as anything sees the memory. Without owner and release the memory must stay
+        for good.
     release : callable, optional
         Called without arguments when nothing sees the memory any more.
     writable : bool, optional
@@ -111,8 +121,13 @@ def from_pointer(
     found = [_pair(b, "bounds", i) for i, b in enumerate(bounds)]
     shape = tuple(max(0, upper - lower + 1) for lower, upper in found)
     dtype = dtype_of(kind)
-    if leading is not None and (len(leading) != len(shape) - 1 or any(n < m for n, m in zip(leading, shape, strict=False))):
-        raise ValueError(f"leading: {tuple(leading)} are not the extents, or more, of every index but the last of {shape}")
+    if leading is not None and (
+        len(leading) != len(shape) - 1 or any(n < m for n, m in zip(leading, shape, strict=False))
+    ):
+        raise ValueError(
+            f"leading: {tuple(leading)} are not the extents, or more, of every index but the last"
+            f" of {shape}"
+        )
     whole = shape if leading is None else (*leading, *shape[-1:])
     strides = packed(whole, dtype.itemsize, range(len(shape))[::-1])
     if (why := has_type(dtype)) is not None:
@@ -122,10 +137,13 @@ def from_pointer(
 
 
 def from_descriptor(
-    descriptor: Descriptor | int, dims: Any = None, *, kind: Any = None, lower: Sequence[int] | None = None,
-    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None, writable: bool = True,
+    descriptor: Descriptor | int, dims: Any = None, *, kind: Any = None,
+    lower: Sequence[int] | None = None,
+    domain: Bounds | None = None, owner: Any = None, release: Callable[[], Any] | None = None,
+    writable: bool = True,
 ) -> _core.Field:  # fmt: skip
-    """A Field over what a CFI_cdesc_t describes: a `receiver` that Fortran filled, or the address that it called back with.
+    """A Field over what a CFI_cdesc_t describes: a `receiver` that Fortran filled, or the address
+    that it called back with.
 
     Parameters
     ----------
@@ -134,12 +152,13 @@ def from_descriptor(
     dims, kind
         As for `wrap`.
     lower : sequence of int, optional
-        The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers and allocatables are
-        in the descriptor.
+        The lower bounds where the descriptor has none (assumed-shape arguments); those of pointers
+        and allocatables are in the descriptor.
     domain
         As for `wrap`.
     owner, release, writable
-        As for `from_pointer`. Memory of a Field of ours is held by its descriptor, and by the result.
+        As for `from_pointer`. Memory of a Field of ours is held by its descriptor, and by the
+        result.
 
     Returns
     -------
@@ -151,7 +170,8 @@ def from_descriptor(
     TypeError
         When descriptor is neither.
     ValueError
-        When the structure is malformed or describes no memory or another kind, or bounds do not fit.
+        When the structure is malformed or describes no memory or another kind, or bounds do not
+        fit.
 
     Examples
     --------
@@ -188,12 +208,25 @@ def _seen(
 ) -> np.ndarray[Any, Any]:
     first, end = extent(address, shape, strides, dtype.itemsize)
     if first <= 0 or end > 1 << 63 or max(shape, default=0) >= 1 << 63:
-        raise ValueError(f"address: with the shape {shape} and the strides {strides} it would be more memory than there can be")
-    wrong = [i for i, (n, stride) in enumerate(zip(shape, strides, strict=True)) if n > 1 and stride % dtype.alignment]
+        raise ValueError(
+            f"address: with the shape {shape} and the strides {strides} it would be more memory"
+            " than there can be"
+        )
+    wrong = [
+        i
+        for i, (n, stride) in enumerate(zip(shape, strides, strict=True))
+        if n > 1 and stride % dtype.alignment
+    ]
     if 0 not in shape and (address % dtype.alignment or wrong):
         what = f"index {wrong[0]} has the stride {strides[wrong[0]]}" if wrong else f"{address:#x}"
         raise ValueError(f"address: {what}, which is no place for elements of {dtype}")
-    memory = _Memory(owner, data=(address, not boolean(writable, "writable")), shape=shape, typestr=dtype.str, strides=strides)
+    memory = _Memory(
+        owner,
+        data=(address, not boolean(writable, "writable")),
+        shape=shape,
+        typestr=dtype.str,
+        strides=strides,
+    )
     array = np.asarray(memory)
     if release is not None:
         weakref.finalize(memory, release).atexit = False
@@ -209,7 +242,9 @@ def _address(given: Any) -> int:
         except (TypeError, ctypes.ArgumentError):
             found = -1
     if not isinstance(found, (int, np.integer)) or isinstance(found, bool) or found <= 0:
-        raise ValueError(f"address: {given!r} is no address; is the array allocated, and the pointer associated?")
+        raise ValueError(
+            f"address: {given!r} is no address; is the array allocated, and the pointer associated?"
+        )
     return int(found)
 
 
@@ -220,17 +255,22 @@ def _pair(bounds: Any, argument: str, i: int) -> tuple[int, int]:
         lower, upper = bounds
         return int(lower), int(upper)
     except (TypeError, ValueError):
-        raise ValueError(f"{argument}: index {i} has {bounds!r}; expected (first, last), or n for (1, n)") from None
+        raise ValueError(
+            f"{argument}: index {i} has {bounds!r}; expected (first, last), or n for (1, n)"
+        ) from None
 
 
-def _with_bounds(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None) -> _core.Field:
+def _with_bounds(
+    array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | None, domain: Bounds | None
+) -> _core.Field:
     """A Field whose origin, and halo where the domain is known, follow from the bounds."""
     lower = (1,) * array.ndim if lower is None else lower
     if domain is None:
         for i, (first, n) in enumerate(zip(lower, array.shape, strict=True)):
             if not first <= 1 <= first + n:
                 raise ValueError(
-                    f"lower: index {i} is declared {first}:{first + n - 1}, without an element 1; say with domain= where the domain is"
+                    f"lower: index {i} is declared {first}:{first + n - 1}, without an element 1;"
+                    " say with domain= where the domain is"
                 )
         origin = tuple(1 - n for n in lower)
         return _core.Field(array, dims, origin=origin if any(origin) else None)
@@ -240,6 +280,9 @@ def _with_bounds(array: np.ndarray[Any, Any], dims: Any, lower: Sequence[int] | 
     for i, (inner, first, n) in enumerate(zip(domain, lower, array.shape, strict=True)):
         begin, end = (first, first + n - 1) if inner is None else _pair(inner, "domain", i)
         if begin < first or end > first + n - 1 or end < begin - 1:
-            raise ValueError(f"domain: index {i} has {begin}:{end}, which is not within the bounds {first}:{first + n - 1}")
+            raise ValueError(
+                f"domain: index {i} has {begin}:{end}, which is not within the bounds"
+                f" {first}:{first + n - 1}"
+            )
         halo.append((begin - first, first + n - 1 - end))
     return _core.Field(array, dims, halo=tuple(halo))

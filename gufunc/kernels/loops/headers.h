@@ -12,4 +12,4 @@
 #include "../../../alloc/target.h"
 #include "stats.h"
 
-#define ITEM(p) (*(const REAL *)(p))   /* f32.h and f64.h say what is REAL */
+#define ITEM(p) (*(const REAL *)(p)) /* f32.h and f64.h say what is REAL */

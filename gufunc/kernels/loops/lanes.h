@@ -2,7 +2,7 @@
  * templates once per type (REAL, WORD: an integer of its size) and instruction set. */
 
 #ifdef __clang__
-#pragma clang fp contract(fast)   /* as gcc does where the processor has fused instructions */
+#pragma clang fp contract(fast) /* as gcc does where the processor has fused instructions */
 #else
 #pragma GCC optimize("no-math-errno")
 #endif
@@ -46,7 +46,9 @@ INLINE vec load_some(const char *p, intptr_t step, int n) {
 INLINE void store_some(char *p, intptr_t step, vec v, int n) {
     for (int l = 0; l < n; l++) *(REAL *)(p + l * step) = v[l];
 }
-INLINE vec get(const char *p, intptr_t step, int n) { return n == LANES ? load(p, step) : load_some(p, step, n); }
+INLINE vec get(const char *p, intptr_t step, int n) {
+    return n == LANES ? load(p, step) : load_some(p, step, n);
+}
 INLINE void put(char *p, intptr_t step, vec v, int n) {
     if (n == LANES) store(p, step, v);
     else store_some(p, step, v, n);

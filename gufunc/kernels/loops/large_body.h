@@ -55,17 +55,18 @@ static intptr_t large_fail(uint8_t *status, intptr_t e) {
 }
 
 /* Room for a matrix and a right side; without it every element fails. */
-#define LARGE(name, extra)                                                                                        \
-    static intptr_t large_##name(char **args, intptr_t const *dims, intptr_t const *steps, uint8_t *status) {     \
-        intptr_t n = dims[1], failed = 0;                                                                         \
-        REAL *a = malloc(sizeof(REAL) * (size_t)(n * n + (extra) + 1)), *b = a + n * n;                           \
-        (void)b;                                                                                                  \
-        for (intptr_t e = 0; e < dims[0]; e++) {                                                                  \
-            if (!a) failed += large_fail(status, e);                                                              \
-            else if (!one_##name(a, b, args, steps, e, n)) failed += large_fail(status, e);                       \
-        }                                                                                                         \
-        free(a);                                                                                                  \
-        return failed;                                                                                            \
+#define LARGE(name, extra)                                                                  \
+    static intptr_t large_##name(char **args, intptr_t const *dims, intptr_t const *steps,  \
+                                 uint8_t *status) {                                         \
+        intptr_t n = dims[1], failed = 0;                                                   \
+        REAL *a = malloc(sizeof(REAL) * (size_t)(n * n + (extra) + 1)), *b = a + n * n;     \
+        (void)b;                                                                            \
+        for (intptr_t e = 0; e < dims[0]; e++) {                                            \
+            if (!a) failed += large_fail(status, e);                                        \
+            else if (!one_##name(a, b, args, steps, e, n)) failed += large_fail(status, e); \
+        }                                                                                   \
+        free(a);                                                                            \
+        return failed;                                                                      \
     }
 
 static int one_inv(REAL *a, REAL *b, char **args, intptr_t const *steps, intptr_t e, intptr_t n) {
@@ -74,7 +75,8 @@ static int one_inv(REAL *a, REAL *b, char **args, intptr_t const *steps, intptr_
     int good = lu(a, b, n, n) && upper_solve(a, b, n, n);
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t j = 0; j < n; j++)
-            *(REAL *)(args[1] + e * steps[1] + i * steps[4] + j * steps[5]) = good ? b[i * n + j] : (REAL)__builtin_nan("");
+            *(REAL *)(args[1] + e * steps[1] + i * steps[4] + j * steps[5]) =
+                good ? b[i * n + j] : (REAL)__builtin_nan("");
     return good;
 }
 
@@ -82,7 +84,7 @@ static int one_det(REAL *a, REAL *b, char **args, intptr_t const *steps, intptr_
     fetch(a, args[0] + e * steps[0], steps[2], steps[3], n);
     REAL det = (REAL)lu(a, NULL, n, 0);
     for (intptr_t k = 0; k < n && det != 0; k++) det *= a[k * n + k];
-    for (intptr_t k = 0; k < n * n && det == 0; k++) det += a[k] - a[k];   /* not finite stays so */
+    for (intptr_t k = 0; k < n * n && det == 0; k++) det += a[k] - a[k]; /* not finite stays so */
     *(REAL *)(args[1] + e * steps[1]) = det;
     return det - det == 0;
 }
@@ -91,11 +93,13 @@ static int one_solve(REAL *a, REAL *b, char **args, intptr_t const *steps, intpt
     fetch(a, args[0] + e * steps[0], steps[3], steps[4], n);
     for (intptr_t i = 0; i < n; i++) b[i] = *(const REAL *)(args[1] + e * steps[1] + i * steps[5]);
     int good = lu(a, b, n, 1) && upper_solve(a, b, n, 1);
-    for (intptr_t i = 0; i < n; i++) *(REAL *)(args[2] + e * steps[2] + i * steps[6]) = good ? b[i] : (REAL)__builtin_nan("");
+    for (intptr_t i = 0; i < n; i++)
+        *(REAL *)(args[2] + e * steps[2] + i * steps[6]) = good ? b[i] : (REAL)__builtin_nan("");
     return good;
 }
 
-static int one_cholesky(REAL *a, REAL *b, char **args, intptr_t const *steps, intptr_t e, intptr_t n) {
+static int one_cholesky(REAL *a, REAL *b, char **args, intptr_t const *steps, intptr_t e,
+                        intptr_t n) {
     int good = 1;
     fetch(a, args[0] + e * steps[0], steps[2], steps[3], n);
     for (intptr_t j = 0; j < n && good; j++) {
@@ -111,11 +115,14 @@ static int one_cholesky(REAL *a, REAL *b, char **args, intptr_t const *steps, in
     }
     for (intptr_t i = 0; i < n; i++)
         for (intptr_t j = 0; j < n; j++)
-            *(REAL *)(args[1] + e * steps[1] + i * steps[4] + j * steps[5]) = !good ? (REAL)__builtin_nan("") : j > i ? 0 : a[i * n + j];
+            *(REAL *)(args[1] + e * steps[1] + i * steps[4] + j * steps[5]) =
+                !good   ? (REAL)__builtin_nan("")
+                : j > i ? 0
+                        : a[i * n + j];
     return good;
 }
 
-LARGE(inv, n * n)
+LARGE(inv, n *n)
 LARGE(det, 0)
 LARGE(solve, n)
 LARGE(cholesky, 0)

@@ -1,4 +1,5 @@
-/* matrices_body.h: the loops over matrices and tridiagonal systems for one type and one instruction set. */
+/* matrices_body.h: the loops over matrices and tridiagonal systems for one type and one instruction
+ * set. */
 #include "lanes.h"
 #include "matrix_body.h"
 #define REFUSE(name) large_##name

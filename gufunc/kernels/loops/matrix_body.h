@@ -3,7 +3,8 @@
 
 #define AT(a, i, j) (a)[(i) * n + (j)]
 
-INLINE void load_matrix(vec *a, const char *p, intptr_t step, intptr_t rows, intptr_t cols, int n, int lanes) {
+INLINE void load_matrix(vec *a, const char *p, intptr_t step, intptr_t rows, intptr_t cols, int n,
+                        int lanes) {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) AT(a, i, j) = get(p + i * rows + j * cols, step, lanes);
 }
@@ -11,9 +12,11 @@ INLINE void load_matrix(vec *a, const char *p, intptr_t step, intptr_t rows, int
 #define NOT_A_NUMBER splat((REAL)__builtin_nan(""))
 
 /* Where a matrix failed, its results are no numbers. */
-INLINE void store_matrix(const vec *a, mask good, char *p, intptr_t step, intptr_t rows, intptr_t cols, int n, int lanes) {
+INLINE void store_matrix(const vec *a, mask good, char *p, intptr_t step, intptr_t rows,
+                         intptr_t cols, int n, int lanes) {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) put(p + i * rows + j * cols, step, choose(good, AT(a, i, j), NOT_A_NUMBER), lanes);
+        for (int j = 0; j < n; j++)
+            put(p + i * rows + j * cols, step, choose(good, AT(a, i, j), NOT_A_NUMBER), lanes);
 }
 
 /* Bring the largest entry of column k, from row k down, to row k of a and of b. */
@@ -59,7 +62,8 @@ INLINE void back_substitute(const vec *a, vec *b, int n, int b_cols) {
 
 INLINE vec determinant2(const vec *a) { return a[0] * a[3] - a[1] * a[2]; }
 INLINE vec determinant3(const vec *a) {
-    return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) + a[2] * (a[3] * a[7] - a[4] * a[6]);
+    return a[0] * (a[4] * a[8] - a[5] * a[7]) - a[1] * (a[3] * a[8] - a[5] * a[6]) +
+           a[2] * (a[3] * a[7] - a[4] * a[6]);
 }
 
 /* Up to n = 3 by cofactors, scaled so that products of entries neither overflow nor
@@ -87,9 +91,12 @@ INLINE mask invert(vec *a, vec *x, int n) {
             det = determinant2(a);
             x[0] = a[3], x[1] = -a[1], x[2] = -a[2], x[3] = a[0];
         } else {
-            x[0] = a[4] * a[8] - a[5] * a[7], x[1] = a[2] * a[7] - a[1] * a[8], x[2] = a[1] * a[5] - a[2] * a[4];
-            x[3] = a[5] * a[6] - a[3] * a[8], x[4] = a[0] * a[8] - a[2] * a[6], x[5] = a[2] * a[3] - a[0] * a[5];
-            x[6] = a[3] * a[7] - a[4] * a[6], x[7] = a[1] * a[6] - a[0] * a[7], x[8] = a[0] * a[4] - a[1] * a[3];
+            x[0] = a[4] * a[8] - a[5] * a[7], x[1] = a[2] * a[7] - a[1] * a[8],
+            x[2] = a[1] * a[5] - a[2] * a[4];
+            x[3] = a[5] * a[6] - a[3] * a[8], x[4] = a[0] * a[8] - a[2] * a[6],
+            x[5] = a[2] * a[3] - a[0] * a[5];
+            x[6] = a[3] * a[7] - a[4] * a[6], x[7] = a[1] * a[6] - a[0] * a[7],
+            x[8] = a[0] * a[4] - a[1] * a[3];
             det = a[0] * x[0] + a[1] * x[3] + a[2] * x[6];
         }
         good &= (mask)(det != 0);
@@ -100,7 +107,7 @@ INLINE mask invert(vec *a, vec *x, int n) {
     return good;
 }
 
-INLINE mask factorize(vec *a, int n) {   /* Cholesky: the lower triangle, zeros above */
+INLINE mask factorize(vec *a, int n) { /* Cholesky: the lower triangle, zeros above */
     mask good = (mask)(splat(0) == splat(0));
     for (int j = 0; j < n; j++) {
         vec d = AT(a, j, j);
@@ -123,7 +130,9 @@ INLINE mask factorize(vec *a, int n) {   /* Cholesky: the lower triangle, zeros 
 /* ---- whole stacks, n a constant ---- */
 
 #define STACK_ARGS char **args, intptr_t const *dims, intptr_t const *steps, uint8_t *status
-#define EACH_LANES(e, lanes) for (intptr_t e = 0, lanes; e < dims[0] && (lanes = dims[0] - e < LANES ? dims[0] - e : LANES); e += LANES)
+#define EACH_LANES(e, lanes)    \
+    for (intptr_t e = 0, lanes; \
+         e < dims[0] && (lanes = dims[0] - e < LANES ? dims[0] - e : LANES); e += LANES)
 
 INLINE intptr_t matrices(STACK_ARGS, int n, int inverts) {
     intptr_t failed = 0;
@@ -131,13 +140,16 @@ INLINE intptr_t matrices(STACK_ARGS, int n, int inverts) {
         vec a[n * n], x[n * n];
         load_matrix(a, args[0] + e * steps[0], steps[0], steps[2], steps[3], n, (int)lanes);
         mask good = inverts ? invert(a, x, n) : factorize(a, n);
-        store_matrix(inverts ? x : a, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n, (int)lanes);
+        store_matrix(inverts ? x : a, good, args[1] + e * steps[1], steps[1], steps[4], steps[5], n,
+                     (int)lanes);
         failed += report(good, status ? status + e : NULL, (int)lanes);
     }
     return failed;
 }
 INLINE intptr_t inv_stack(STACK_ARGS, int n) { return matrices(args, dims, steps, status, n, 1); }
-INLINE intptr_t cholesky_stack(STACK_ARGS, int n) { return matrices(args, dims, steps, status, n, 0); }
+INLINE intptr_t cholesky_stack(STACK_ARGS, int n) {
+    return matrices(args, dims, steps, status, n, 0);
+}
 
 /* The determinant of a singular matrix is 0 and no failure; only what is not finite is. */
 INLINE intptr_t det_stack(STACK_ARGS, int n) {
@@ -166,11 +178,14 @@ INLINE intptr_t solve_stack(STACK_ARGS, int n) {
         vec a[n * n], b[n];
         mask good = (mask)(splat(0) == splat(0));
         load_matrix(a, args[0] + e * steps[0], steps[0], steps[3], steps[4], n, (int)lanes);
-        for (int i = 0; i < n; i++) b[i] = get(args[1] + e * steps[1] + i * steps[5], steps[1], (int)lanes);
+        for (int i = 0; i < n; i++)
+            b[i] = get(args[1] + e * steps[1] + i * steps[5], steps[1], (int)lanes);
         eliminate(a, b, n, 1, &good);
         back_substitute(a, b, n, 1);
         for (int i = 0; i < n; i++) good &= is_finite(b[i]);
-        for (int i = 0; i < n; i++) put(args[2] + e * steps[2] + i * steps[6], steps[2], choose(good, b[i], NOT_A_NUMBER), (int)lanes);
+        for (int i = 0; i < n; i++)
+            put(args[2] + e * steps[2] + i * steps[6], steps[2], choose(good, b[i], NOT_A_NUMBER),
+                (int)lanes);
         failed += report(good, status ? status + e : NULL, (int)lanes);
     }
     return failed;
@@ -183,18 +198,20 @@ INLINE intptr_t solve_stack(STACK_ARGS, int n) {
 #else
 #define AS_LOOPS __attribute__((noinline, optimize("O2")))
 #endif
-#define LOOPED(name)                                                                                            \
-    static AS_LOOPS intptr_t name##_looped(STACK_ARGS) {                                                        \
-        return name##_stack(args, dims, steps, status, (int)dims[1]);                                           \
+#define LOOPED(name)                                                  \
+    static AS_LOOPS intptr_t name##_looped(STACK_ARGS) {              \
+        return name##_stack(args, dims, steps, status, (int)dims[1]); \
     }
 #define WHEN(name, n) \
     if (UNROLL && dims[1] == n) return name##_stack(args, dims, steps, status, n)
-#define PER_SIZE(name)                                                                                          \
-    LOOPED(name)                                                                                                \
-    intptr_t ISA(name)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) { \
-        WHEN(name, 1);                                                                                          \
-        WHEN(name, 2);                                                                                          \
-        WHEN(name, 3);                                                                                          \
-        WHEN(name, 4);                                                                                          \
-        return dims[1] && dims[1] <= 8 ? name##_looped(args, dims, steps, status) : REFUSE(name)(args, dims, steps, status); \
+#define PER_SIZE(name)                                                                       \
+    LOOPED(name)                                                                             \
+    intptr_t ISA(name)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, \
+                       uint8_t *status) {                                                    \
+        WHEN(name, 1);                                                                       \
+        WHEN(name, 2);                                                                       \
+        WHEN(name, 3);                                                                       \
+        WHEN(name, 4);                                                                       \
+        return dims[1] && dims[1] <= 8 ? name##_looped(args, dims, steps, status)            \
+                                       : REFUSE(name)(args, dims, steps, status);            \
     }

@@ -1,8 +1,9 @@
 /* rows_body.h: products and statistics of rows.
  *
- * As in NumPy's gufuncs: dims[0] elements, then the sizes of the signature's core dimensions, each once; steps in bytes to the next
- * element of each operand, then along the core of the first operand, of the second, ... : of (m,n),(n)->(m) steps[3] is along m of the
- * first, steps[5] along n of the second, steps[6] along m of the result. */
+ * As in NumPy's gufuncs: dims[0] elements, then the sizes of the signature's core dimensions, each
+ * once; steps in bytes to the next element of each operand, then along the core of the first
+ * operand, of the second, ... : of (m,n),(n)->(m) steps[3] is along m of the first, steps[5] along
+ * n of the second, steps[6] along m of the result. */
 
 #define PLAIN_ARGS char **args, intptr_t const *dims, intptr_t const *steps, void *data
 
@@ -24,7 +25,8 @@ INLINE REAL packed_dot(const char *a, const char *b, intptr_t n) {
 }
 
 INLINE REAL row_dot(const char *a, intptr_t a_step, const char *b, intptr_t b_step, intptr_t n) {
-    if (n >= 2 * LANES && a_step == sizeof(REAL) && b_step == sizeof(REAL)) return packed_dot(a, b, n);
+    if (n >= 2 * LANES && a_step == sizeof(REAL) && b_step == sizeof(REAL))
+        return packed_dot(a, b, n);
     REAL sum = 0;
     for (intptr_t i = 0; i < n; i++) sum += ITEM(a + i * a_step) * ITEM(b + i * b_step);
     return sum;
@@ -53,22 +55,31 @@ INLINE void packed_dots(PLAIN_ARGS, intptr_t n) {
 
 void ISA(dot)(PLAIN_ARGS) {
     intptr_t n = dims[1], row = n * (intptr_t)sizeof(REAL);
-    int packed = steps[0] == row && steps[1] == row && steps[2] == sizeof(REAL) && steps[3] == sizeof(REAL) && steps[4] == sizeof(REAL);
+    int packed = steps[0] == row && steps[1] == row && steps[2] == sizeof(REAL) &&
+                 steps[3] == sizeof(REAL) && steps[4] == sizeof(REAL);
     switch (n) {
-    case 2: packed ? packed_dots(args, dims, steps, data, 2) : short_dots(args, dims, steps, data, 2); return;
-    case 3: packed ? packed_dots(args, dims, steps, data, 3) : short_dots(args, dims, steps, data, 3); return;
-    case 4: packed ? packed_dots(args, dims, steps, data, 4) : short_dots(args, dims, steps, data, 4); return;
+    case 2:
+        packed ? packed_dots(args, dims, steps, data, 2) : short_dots(args, dims, steps, data, 2);
+        return;
+    case 3:
+        packed ? packed_dots(args, dims, steps, data, 3) : short_dots(args, dims, steps, data, 3);
+        return;
+    case 4:
+        packed ? packed_dots(args, dims, steps, data, 4) : short_dots(args, dims, steps, data, 4);
+        return;
     }
     for (intptr_t e = 0; e < dims[0]; e++)
-        *(REAL *)(args[2] + e * steps[2]) = row_dot(args[0] + e * steps[0], steps[3], args[1] + e * steps[1], steps[4], n);
+        *(REAL *)(args[2] + e * steps[2]) =
+            row_dot(args[0] + e * steps[0], steps[3], args[1] + e * steps[1], steps[4], n);
 }
 
-void ISA(matvec)(PLAIN_ARGS) {   /* (m,n),(n)->(m) */
+void ISA(matvec)(PLAIN_ARGS) { /* (m,n),(n)->(m) */
     intptr_t m = dims[1], n = dims[2];
     for (intptr_t e = 0; e < dims[0]; e++)
         for (intptr_t i = 0; i < m; i++)
             *(REAL *)(args[2] + e * steps[2] + i * steps[6]) =
-                row_dot(args[0] + e * steps[0] + i * steps[3], steps[4], args[1] + e * steps[1], steps[5], n);
+                row_dot(args[0] + e * steps[0] + i * steps[3], steps[4], args[1] + e * steps[1],
+                        steps[5], n);
 }
 
 /* ---- elementwise ---- */
@@ -80,7 +91,8 @@ void ISA(sqrt)(PLAIN_ARGS) {
         for (intptr_t e = 0; e < dims[0]; e++) y[e] = SQRT(x[e]);
         return;
     }
-    for (intptr_t e = 0; e < dims[0]; e++) *(REAL *)(args[1] + e * steps[1]) = SQRT(ITEM(args[0] + e * steps[0]));
+    for (intptr_t e = 0; e < dims[0]; e++)
+        *(REAL *)(args[1] + e * steps[1]) = SQRT(ITEM(args[0] + e * steps[0]));
 }
 
 void ISA(divide)(PLAIN_ARGS) {
@@ -91,5 +103,6 @@ void ISA(divide)(PLAIN_ARGS) {
         return;
     }
     for (intptr_t e = 0; e < dims[0]; e++)
-        *(REAL *)(args[2] + e * steps[2]) = ITEM(args[0] + e * steps[0]) / ITEM(args[1] + e * steps[1]);
+        *(REAL *)(args[2] + e * steps[2]) =
+            ITEM(args[0] + e * steps[0]) / ITEM(args[1] + e * steps[1]);
 }

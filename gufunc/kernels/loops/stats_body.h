@@ -9,7 +9,8 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need not wait for the last. */
+/* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need
+ * not wait for the last. */
 typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
 typedef WORD stats_mask __attribute__((vector_size(VECTOR)));
 enum { STATS_LANES = VECTOR / sizeof(REAL), STATS_STEP = 4 * STATS_LANES };
@@ -23,8 +24,8 @@ static inline stats_vec stats_choose(stats_mask m, stats_vec a, stats_vec b) {
     return (stats_vec)(((stats_mask)a & m) | ((stats_mask)b & ~m));
 }
 
-/* What the instruction set may say in one word: the further of two, top where v is a NaN; where one of two is a NaN; and
- * whether a mask has anything. */
+/* What the instruction set may say in one word: the further of two, top where v is a NaN; where one
+ * of two is a NaN; and whether a mask has anything. */
 #ifndef STATS_MAX
 #define STATS_MAX(v, top) stats_choose((v) > (top), v, top)
 #define STATS_MIN(v, top) stats_choose((v) < (top), v, top)
@@ -38,93 +39,104 @@ static inline int stats_any(stats_mask m) {
 static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
 #endif
 
-#define STEP(name, state_t)                                                                                       \
-    void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, intptr_t const *steps, void *data) { \
-        name##_scan((state_t *)state, first, n, args[0], steps[0]);                                               \
+#define STEP(name, state_t)                                                       \
+    void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, \
+                            intptr_t const *steps, void *data) {                  \
+        name##_scan((state_t *)state, first, n, args[0], steps[0]);               \
     }
-#define ROWS(name, state_t, start, results)                                                                       \
-    intptr_t TYPED(name##_rows)(char **args, intptr_t const *dims, intptr_t const *steps, void *data, uint8_t *status) { \
-        intptr_t failed = 0;                                                                                      \
-        for (intptr_t e = 0; e < dims[0]; e++) {                                                                  \
-            state_t state = start;                                                                                \
-            char *outs[2] = {args[1] + e * steps[1], (results) > 1 ? args[2] + e * steps[2] : NULL};              \
-            name##_scan(&state, 0, dims[1], args[0] + e * steps[0], steps[1 + (results)]);                        \
-            if (!TYPED(name##_final)(&state, outs, data)) continue;                                               \
-            failed++;                                                                                             \
-            if (status) status[e] = 1;                                                                            \
-        }                                                                                                         \
-        return failed;                                                                                            \
+#define ROWS(name, state_t, start, results)                                                \
+    intptr_t TYPED(name##_rows)(char **args, intptr_t const *dims, intptr_t const *steps,  \
+                                void *data, uint8_t *status) {                             \
+        intptr_t failed = 0;                                                               \
+        for (intptr_t e = 0; e < dims[0]; e++) {                                           \
+            state_t state = start;                                                         \
+            char *outs[2] = {args[1] + e * steps[1],                                       \
+                             (results) > 1 ? args[2] + e * steps[2] : NULL};               \
+            name##_scan(&state, 0, dims[1], args[0] + e * steps[0], steps[1 + (results)]); \
+            if (!TYPED(name##_final)(&state, outs, data)) continue;                        \
+            failed++;                                                                      \
+            if (status) status[e] = 1;                                                     \
+        }                                                                                  \
+        return failed;                                                                     \
     }
 
-/* better: is v further out than the best so far? further: which of two vectors' is. The extreme of a packed stretch is found in vectors, then
- * where it is. */
+/* better: is v further out than the best so far? further: which of two vectors' is. The extreme of
+ * a packed stretch is found in vectors, then where it is. */
 enum { STRETCH_OF_EXTREMES = 256 };
-#define EXTREME(name, better, further)                                                                            \
-    static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {         \
-        REAL best = (REAL)s->value;                                                                               \
-        int64_t index = s->index;                                                                                 \
-        for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                                         \
-            REAL v = ITEM(p + i * step);                                                                          \
-            if (index < 0 || v better best || v != v) best = v, index = first + i;                                \
-        }                                                                                                         \
-        s->value = best;                                                                                          \
-        s->index = index;                                                                                         \
-    }                                                                                                             \
-    static void name##_scan(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {         \
-        intptr_t i = 0;                                                                                           \
-        if (step == sizeof(REAL) && n >= STATS_STEP) {                                                            \
-            const char *found = NULL;                                                                             \
-            if (s->index < 0) name##_each(s, first, i = 1, p, step);                                              \
-            for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {                               \
-                const char *here = p + i * step;                                                                  \
-                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP : STRETCH_OF_EXTREMES;        \
-                stats_vec top[4];                                                                                 \
-                stats_mask nan[2] = {{0}};                                                                        \
-                for (int u = 0; u < 4; u++) top[u] = stats_splat((REAL)s->value);                                 \
-                for (intptr_t j = 0; j < k; j += STATS_STEP) {                                                    \
-                    stats_vec v[4];                                                                               \
-                    for (int u = 0; u < 4; u++) {                                                                 \
-                        v[u] = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL));                 \
-                        top[u] = further(v[u], top[u]);                                                           \
-                    }                                                                                             \
-                    nan[0] |= STATS_NAN(v[0], v[1]);                                                              \
-                    nan[1] |= STATS_NAN(v[2], v[3]);                                                              \
-                }                                                                                                 \
-                REAL best = (REAL)s->value;                                                                       \
-                for (int u = 1; u < 4; u++) top[0] = further(top[u], top[0]);                                     \
-                for (int l = 0; l < STATS_LANES; l++) best = top[0][l] better best ? top[0][l] : best;            \
-                if (stats_any(nan[0] | nan[1])) {                                                                 \
-                    name##_each(s, first + i, k, here, step);                                                     \
-                    found = NULL;                                                                                 \
-                } else if (best better (REAL)s->value) {                                                          \
-                    s->value = best;                                                                              \
-                    found = here;                                                                                 \
-                    s->index = first + i;                                                                         \
-                }                                                                                                 \
-            }                                                                                                     \
-            if (found) {   /* looked for once, in the last stretch with a new best */                             \
-                intptr_t j = 0;                                                                                   \
-                stats_vec wanted = stats_splat((REAL)s->value);                                                   \
-                for (stats_mask is = {0}; !stats_any(is); j += STATS_STEP)                                        \
-                    for (int u = 0; u < 4; u++) is |= stats_load(found + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)) == wanted; \
-                for (j -= STATS_STEP; !stats_any(stats_load(found + j * step) == wanted);) j += STATS_LANES;      \
-                while (ITEM(found + j * step) != (REAL)s->value) j++;                                             \
-                s->index += j;                                                                                    \
-            }                                                                                                     \
-        }                                                                                                         \
-        if (s->index < 0 || s->value == s->value) name##_each(s, first + i, n - i, p + i * step, step);           \
-    }                                                                                                             \
-    void TYPED(name##_merge)(void *state, void const *later, void *data) {                                        \
-        gb_gu_extreme *s = state;                                                                                 \
-        const gb_gu_extreme *t = later;                                                                           \
-        if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                                      \
-        if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;                            \
-    }                                                                                                             \
-    int TYPED(name##_final)(void const *state, char **outs, void *data) {                                         \
-        *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                                              \
-        return ((const gb_gu_extreme *)state)->index < 0;                                                         \
-    }                                                                                                             \
-    STEP(name, gb_gu_extreme)                                                                                     \
+#define EXTREME(name, better, further)                                                            \
+    static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p,          \
+                            intptr_t step) {                                                      \
+        REAL best = (REAL)s->value;                                                               \
+        int64_t index = s->index;                                                                 \
+        for (intptr_t i = 0; i < n && (index < 0 || best == best); i++) {                         \
+            REAL v = ITEM(p + i * step);                                                          \
+            if (index < 0 || v better best || v != v) best = v, index = first + i;                \
+        }                                                                                         \
+        s->value = best;                                                                          \
+        s->index = index;                                                                         \
+    }                                                                                             \
+    static void name##_scan(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p,          \
+                            intptr_t step) {                                                      \
+        intptr_t i = 0;                                                                           \
+        if (step == sizeof(REAL) && n >= STATS_STEP) {                                            \
+            const char *found = NULL;                                                             \
+            if (s->index < 0) name##_each(s, first, i = 1, p, step);                              \
+            for (intptr_t k; n - i >= STATS_STEP && s->value == s->value; i += k) {               \
+                const char *here = p + i * step;                                                  \
+                k = n - i < STRETCH_OF_EXTREMES ? (n - i) / STATS_STEP * STATS_STEP               \
+                                                : STRETCH_OF_EXTREMES;                            \
+                stats_vec top[4];                                                                 \
+                stats_mask nan[2] = {{0}};                                                        \
+                for (int u = 0; u < 4; u++) top[u] = stats_splat((REAL)s->value);                 \
+                for (intptr_t j = 0; j < k; j += STATS_STEP) {                                    \
+                    stats_vec v[4];                                                               \
+                    for (int u = 0; u < 4; u++) {                                                 \
+                        v[u] = stats_load(here + (j + u * STATS_LANES) * (intptr_t)sizeof(REAL)); \
+                        top[u] = further(v[u], top[u]);                                           \
+                    }                                                                             \
+                    nan[0] |= STATS_NAN(v[0], v[1]);                                              \
+                    nan[1] |= STATS_NAN(v[2], v[3]);                                              \
+                }                                                                                 \
+                REAL best = (REAL)s->value;                                                       \
+                for (int u = 1; u < 4; u++) top[0] = further(top[u], top[0]);                     \
+                for (int l = 0; l < STATS_LANES; l++)                                             \
+                    best = top[0][l] better best ? top[0][l] : best;                              \
+                if (stats_any(nan[0] | nan[1])) {                                                 \
+                    name##_each(s, first + i, k, here, step);                                     \
+                    found = NULL;                                                                 \
+                } else if (best better(REAL) s->value) {                                          \
+                    s->value = best;                                                              \
+                    found = here;                                                                 \
+                    s->index = first + i;                                                         \
+                }                                                                                 \
+            }                                                                                     \
+            if (found) { /* looked for once, in the last stretch with a new best */               \
+                intptr_t j = 0;                                                                   \
+                stats_vec wanted = stats_splat((REAL)s->value);                                   \
+                for (stats_mask is = {0}; !stats_any(is); j += STATS_STEP)                        \
+                    for (int u = 0; u < 4; u++)                                                   \
+                        is |= stats_load(found + (j + u * STATS_LANES) *                          \
+                                                     (intptr_t)sizeof(REAL)) == wanted;           \
+                for (j -= STATS_STEP; !stats_any(stats_load(found + j * step) == wanted);)        \
+                    j += STATS_LANES;                                                             \
+                while (ITEM(found + j * step) != (REAL)s->value) j++;                             \
+                s->index += j;                                                                    \
+            }                                                                                     \
+        }                                                                                         \
+        if (s->index < 0 || s->value == s->value)                                                 \
+            name##_each(s, first + i, n - i, p + i * step, step);                                 \
+    }                                                                                             \
+    void TYPED(name##_merge)(void *state, void const *later, void *data) {                        \
+        gb_gu_extreme *s = state;                                                                 \
+        const gb_gu_extreme *t = later;                                                           \
+        if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                      \
+        if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;            \
+    }                                                                                             \
+    int TYPED(name##_final)(void const *state, char **outs, void *data) {                         \
+        *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                              \
+        return ((const gb_gu_extreme *)state)->index < 0;                                         \
+    }                                                                                             \
+    STEP(name, gb_gu_extreme)                                                                     \
     ROWS(name, gb_gu_extreme, ((gb_gu_extreme){0, -1}), 1)
 
 EXTREME(argmin, <, STATS_MIN)
@@ -197,7 +209,8 @@ void TYPED(moments_merge)(void *state, void const *later, void *data) {
     s->n = n;
 }
 /* Mean and squares of a stretch that stays in cache, then joined to what came before. */
-static void moments_scan(gb_gu_moments *s, intptr_t first, intptr_t n, const char *p, intptr_t step) {
+static void moments_scan(gb_gu_moments *s, intptr_t first, intptr_t n, const char *p,
+                         intptr_t step) {
     enum { STRETCH = 1024, SUMS = 8 };
     while (n > 0) {
         intptr_t k = n < STRETCH ? n : STRETCH;

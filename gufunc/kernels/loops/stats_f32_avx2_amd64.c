@@ -1,4 +1,5 @@
-/* stats_f32_avx2_amd64.c: row statistics of floats for AVX2; without FMA, so that results are those of every machine. */
+/* stats_f32_avx2_amd64.c: row statistics of floats for AVX2; without FMA, so that results are those
+ * of every machine. */
 #include "headers.h"
 #include "f32.h"
 GB_TARGET("avx2")

@@ -1,4 +1,5 @@
-/* stats_f64_avx2_amd64.c: row statistics of doubles for AVX2; without FMA, so that results are those of every machine. */
+/* stats_f64_avx2_amd64.c: row statistics of doubles for AVX2; without FMA, so that results are
+ * those of every machine. */
 #include "headers.h"
 #include "f64.h"
 GB_TARGET("avx2")

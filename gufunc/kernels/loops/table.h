@@ -2,9 +2,9 @@
 #pragma once
 
 typedef struct gb_gu_builtin {
-    const char *name, *types, *signature;   /* types as NumPy's characters */
-    const char *doc;                        /* NULL: for Go programs only */
-    int form, folds;                        /* form: gufunc.Form */
+    const char *name, *types, *signature; /* types as NumPy's characters */
+    const char *doc;                      /* NULL: for Go programs only */
+    int form, folds;                      /* form: gufunc.Form */
     void *loop;
 } gb_gu_builtin;
 
@@ -17,6 +17,6 @@ typedef struct gb_gu_builtin_state {
     void *step, *merge, *final;
 } gb_gu_builtin_state;
 
-const gb_gu_builtin *gb_gu_builtin_loops(int base, int *n);   /* base: those for every machine */
+const gb_gu_builtin *gb_gu_builtin_loops(int base, int *n); /* base: those for every machine */
 const gb_gu_builtin_state *gb_gu_builtin_states(int *n);
-const char *gb_gu_builtin_set(void);   /* "base", "avx2", ... */
+const char *gb_gu_builtin_set(void); /* "base", "avx2", ... */

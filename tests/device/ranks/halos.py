@@ -1,7 +1,9 @@
-"""Run by any number of processes, with the word "staged" or "direct": Fields on a GPU have after an exchange and its adjoint what
-the local engine leaves in the same Fields on the host, and no more is copied and launched than need be.
+"""Run by any number of processes, with the word "staged" or "direct": Fields on a GPU have after an
+exchange and its adjoint what the local engine leaves in the same Fields on the host, and no more is
+copied and launched than need be.
 
-On the fake driver "direct" plays an MPI that knows GPUs: it is given the host's side of the fake's memory.
+On the fake driver "direct" plays an MPI that knows GPUs: it is given the host's side of the fake's
+memory.
 """
 
 import os
@@ -32,14 +34,22 @@ if fake is not None:
     if direct:
         its_own = buffers.pointer
         buffers.pointer = lambda field: fake.backing(its_own(field), field.nbytes)
-COUNTED = ("cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpy2DAsync_v2", "cuCtxSynchronize")
+COUNTED = (
+    "cuLaunchKernel",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpy2DAsync_v2",
+    "cuCtxSynchronize",
+)
 
 
 def on_gpu(host: list[list[Any]]) -> list[list[Any]]:
     return [[f.to(device="gpu") for f in its] for its in host]
 
 
-def same(grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: list[list[Any]]) -> None:
+def same(
+    grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: list[list[Any]]
+) -> None:
     for mine, its in zip(ours, everything, strict=True):
         of = {block.number: f.numpy() for block, f in zip(whole.blocks, its, strict=True)}
         for block, f in zip(grid.blocks, mine, strict=True):
@@ -57,8 +67,12 @@ def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: I
         after = [fake.count(name) for name in COUNTED] if fake else []
         if turn:  # the first makes tables and buffers
             steps = [True for what in (plan.copies, plan.sends, plan.receives) if what]
-            steps += [True] * (debugging() and bool(plan.copies or plan.receives))  # halos are poisoned
-            launches, down, up = len(steps), bool(plan.sends) and not direct, bool(plan.receives) and not direct
+            steps += [True] * (
+                debugging() and bool(plan.copies or plan.receives)
+            )  # halos are poisoned
+            launches = len(steps)
+            down = bool(plan.sends) and not direct
+            up = bool(plan.receives) and not direct
             counts = [b - a for a, b in zip(before, after, strict=True)]
             assert counts in ([launches, down, up, 0, 0], []), (counts, launches, down, up)
     whole.exchange(*items(*its))
@@ -70,7 +84,10 @@ def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: I
 
 for make, layouts, items in compared(n, {(n, 1), (2, n)}, ("", "IJ")):
     compare(make, layouts, items)
-here, whole = (gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k) for k in ({"comm": comm, "aware": direct}, {}))
+here, whole = (
+    gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k)
+    for k in ({"comm": comm, "aware": direct}, {})
+)
 ours, everything = on_gpu(fields(here, [{"faces": "I"}])), fields(whole, [{"faces": "I"}])
 here.sync(ours[0]), whole.sync(everything[0])
 same(here, ours, whole, everything)
@@ -79,7 +96,10 @@ assert here.checksum(ours[0]) == whole.checksum(everything[0])
 # ---- what is given up, what takes turns, what goes ----
 
 kinds = LAYOUTS[:2]
-here, whole = (gbd.grid((4 * n, 8), blocks=(n, 1), periodic="I", halo=1, **k) for k in ({"comm": comm, "aware": direct}, {}))
+here, whole = (
+    gbd.grid((4 * n, 8), blocks=(n, 1), periodic="I", halo=1, **k)
+    for k in ({"comm": comm, "aware": direct}, {})
+)
 plan = here.plan(*map(alone, on_gpu(fields(here, kinds))))
 for turn in range(6):
     ours, everything = on_gpu(fields(here, kinds)), fields(whole, kinds)
@@ -134,7 +154,9 @@ for _ in range(2):
     exchange_halos(cart, *host, dims="I")
     exchange_halos(cart, *ours, dims="I")
 assert all((values_of(f) == g.numpy()).all() for f, g in zip(ours, host, strict=True))
-if n == 1:  # among several ranks an error revokes the grids of all: tests/distributed/ranks/revoked.py
+if (
+    n == 1
+):  # among several ranks an error revokes the grids of all: tests/distributed/ranks/revoked.py
     with raises(ValueError, "fields[1]: it lies on GPU 0, fields[0] on the host"):
         exchange_halos(cart, host[0], ours[1], dims="I")
     with raises(ValueError, "shares memory"):

@@ -1,4 +1,6 @@
-"""Run by any number of processes: GHEX leaves in halos what our own messages leave there, and what it cannot do is refused with the reason."""
+"""Run by any number of processes: GHEX leaves in halos what our own messages leave there, and what
+it cannot do is refused with the reason.
+"""
 
 import sys
 from itertools import product
@@ -29,7 +31,15 @@ KINDS: list[dict[str, Any]] = [
 for blocks, periodic, halo in product(((n, 1), (1, n)), ("", "J", "IJ"), (1, ((0, 2), (3, 1)))):
     found = []
     for engine in ("ghex", "mpi"):
-        grid = gbd.grid((4 * n, 5 * n), blocks=blocks, periodic=periodic, halo=halo, comm=comm, engine=engine, timeout=200)
+        grid = gbd.grid(
+            (4 * n, 5 * n),
+            blocks=blocks,
+            periodic=periodic,
+            halo=halo,
+            comm=comm,
+            engine=engine,
+            timeout=200,
+        )
         assert grid.engine == engine
         fields = [grid.zeros(**{"dims": "IJK", "sizes": {"K": 3}, **kind}) for kind in KINDS]
         for i, f in enumerate(fields):
@@ -50,7 +60,8 @@ for blocks, periodic, halo in product(((n, 1), (1, n)), ("", "J", "IJ"), (1, ((0
     assert alike(*found), (comm.rank, blocks, periodic, halo)
 
 several = {
-    engine: gbd.grid((6 * n, 4), blocks=(2 * n, 1), periodic="I", halo=2, comm=comm, engine=engine) for engine in ("ghex", "mpi")
+    engine: gbd.grid((6 * n, 4), blocks=(2 * n, 1), periodic="I", halo=2, comm=comm, engine=engine)
+    for engine in ("ghex", "mpi")
 }
 for engine, grid in several.items():
     values = grid.zeros("IJK", sizes={"K": 2})

@@ -11,7 +11,9 @@ from mpi4py import MPI
 import gridbuf.distributed as gbd
 from gridbuf.distributed.ranks import revoke, shared_memory
 
-shared_memory.LEAST = int(os.environ.get("SHARED_FROM", shared_memory.LEAST))  # bytes: the messages of tests are short
+shared_memory.LEAST = int(
+    os.environ.get("SHARED_FROM", shared_memory.LEAST)
+)  # bytes: the messages of tests are short
 revoke.FEW = int(os.environ.get("FEW", revoke.FEW))  # ranks that tell all others: tests have few
 me = MPI.COMM_WORLD.rank
 
@@ -52,4 +54,8 @@ def raises(kind: type[BaseException], *words: str) -> Iterator[list[BaseExceptio
 
 def raises_on(rank: int, kind: type[BaseException], *words: str) -> AbstractContextManager[Any]:
     """On that rank its own error, with these words; on all others RevokedError that tells it."""
-    return raises(kind, *words) if me == rank else raises(gbd.RevokedError, f"rank {rank}: {kind.__name__}", *words)
+    return (
+        raises(kind, *words)
+        if me == rank
+        else raises(gbd.RevokedError, f"rank {rank}: {kind.__name__}", *words)
+    )

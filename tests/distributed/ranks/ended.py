@@ -1,4 +1,6 @@
-"""Run by some processes: a rank ends its program, and the others, which wait for it in a call of gridbuf, hear of it at once."""
+"""Run by some processes: a rank ends its program, and the others, which wait for it in a call of
+gridbuf, hear of it at once.
+"""
 
 import sys
 import time
@@ -39,7 +41,11 @@ elif me == last:
         raise ZeroDivisionError("of the user's")
 else:
     began = time.monotonic()
-    with raises(gbd.RevokedError, f"rank {last} has ended", "by ZeroDivisionError: of the user's" * (how == "raises")):
+    with raises(
+        gbd.RevokedError,
+        f"rank {last} has ended",
+        "by ZeroDivisionError: of the user's" * (how == "raises"),
+    ):
         while True:
             calls[call]()
     assert time.monotonic() - began < 100

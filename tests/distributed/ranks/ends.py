@@ -1,4 +1,6 @@
-"""Run by two processes, after others: the program ends with an exchange under way, or after MPI.Finalize."""
+"""Run by two processes, after others: the program ends with an exchange under way, or after
+MPI.Finalize.
+"""
 
 import sys
 

@@ -1,4 +1,6 @@
-"""Run by any number of processes, in a folder of their own: fields move between cuts and into files, and come back as they were."""
+"""Run by any number of processes, in a folder of their own: fields move between cuts and into
+files, and come back as they were.
+"""
 
 import sys
 from pathlib import Path
@@ -48,14 +50,20 @@ def move(make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> 
                     assert np.array_equal(f.domain.numpy(), g.domain.transpose(*f.dims).numpy())
 
 
-def keep(name: str, make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]], format: str) -> None:
+def keep(
+    name: str, make: Any, cuts: list[dict[str, Any]], kinds: list[dict[str, Any]], format: str
+) -> None:
     here, given = made(lambda **k: make(**cuts[0], **k), kinds)
     path = folder / f"{name}-{format}-{n}"
     named = {f"f{i}": field for i, field in enumerate(given)}
     sums = [here.checksum(field) for field in given]
     for _ in range(2):  # the second replaces the first
         here.save(path, format=format, **named)
-    for there in (*(make(comm=comm, timeout=200, **cut) for cut in cuts), make(), make(blocks=(2, 2))):
+    for there in (
+        *(make(comm=comm, timeout=200, **cut) for cut in cuts),
+        make(),
+        make(blocks=(2, 2)),
+    ):
         found = there.load(path)
         assert [there.checksum(field) for field in found.values()] == sums
     if few != MPI.COMM_NULL:
@@ -81,7 +89,11 @@ def one_rank_fails(format: str) -> None:
     for what in ("write", "read"):
         before = getattr(kind, what)
         if me == culprit:
-            setattr(kind, what, lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+            setattr(
+                kind,
+                what,
+                lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+            )
         with raises_on(culprit, OSError, "No space left"):
             grid.save(path, format=format, T=grid.full(2.0)) if what == "write" else grid.load(path)
         setattr(kind, what, before)
@@ -92,15 +104,32 @@ def one_rank_fails(format: str) -> None:
     zero = grid.zeros()
     bad = gb.Field.zeros((9, 9), dims="IJ") if me == culprit else zero
     wrong: list[tuple[Any, type[Exception] | None, str, Any]] = [
-        (None, None, "path: rank 0 says", lambda: grid.save(path if me else folder / "other", format=format, T=zero)),
+        (
+            None,
+            None,
+            "path: rank 0 says",
+            lambda: grid.save(path if me else folder / "other", format=format, T=zero),
+        ),
         (None, None, "names: rank 0 says", lambda: grid.load(path, *["T"] * (me > 0))),
         (culprit, ValueError, "its domain has", lambda: grid.save(path, format=format, T=bad)),
-        (None, None, "its dtype", lambda: grid.save(path, format=format, T=grid.zeros(dtype="f4" if me else "f8"))),
+        (
+            None,
+            None,
+            "its dtype",
+            lambda: grid.save(path, format=format, T=grid.zeros(dtype="f4" if me else "f8")),
+        ),
         (0, ValueError, "path: there is no", lambda: grid.load(folder / "nothing")),
-        (culprit, TypeError, "other: expected a grid", lambda: grid.redistribute(zero, 3 if me == culprit else grid)),
+        (
+            culprit,
+            TypeError,
+            "other: expected a grid",
+            lambda: grid.redistribute(zero, 3 if me == culprit else grid),
+        ),
     ]
     for rank, error, words, call in wrong if n > 1 else []:
-        with raises(gbd.DisagreementError, words) if rank is None else raises_on(rank, error, words):
+        with (
+            raises(gbd.DisagreementError, words) if rank is None else raises_on(rank, error, words)
+        ):
             call()
         grid = made_again()
     assert grid.sum(grid.load(path)["T"]) == 6.0 * n
@@ -108,11 +137,25 @@ def one_rank_fails(format: str) -> None:
 
 TWO = [{"blocks": (n, 1), "halo": 1}, {"blocks": (1, 1)}, {"cuts": ((0, 5, 2), (3, 2))}]
 move(lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, KINDS)
-move(lambda **k: gbd.cubed_sphere(4, **k), [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}], KINDS[:1])
-move(lambda **k: gbd.tripolar((8, 4), pivot="T", **k), [{"blocks": (n, 1), "halo": 1}, {"blocks": (2, 2)}], KINDS[:3])
+move(
+    lambda **k: gbd.cubed_sphere(4, **k),
+    [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}],
+    KINDS[:1],
+)
+move(
+    lambda **k: gbd.tripolar((8, 4), pivot="T", **k),
+    [{"blocks": (n, 1), "halo": 1}, {"blocks": (2, 2)}],
+    KINDS[:3],
+)
 for format in ["npy", "zarr"] if stores.zarr_is_there() else ["npy"]:
     keep("ring", lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, KINDS, format)
-    keep("cube", lambda **k: gbd.cubed_sphere(4, **k), [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}], KINDS[:1], format)
+    keep(
+        "cube",
+        lambda **k: gbd.cubed_sphere(4, **k),
+        [{"blocks": (2, 1)}, {"blocks": (1, 1), "halo": 1}],
+        KINDS[:1],
+        format,
+    )
     one_rank_fails(format)
 if me == 0:
     print("files", n)

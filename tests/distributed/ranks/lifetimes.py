@@ -1,4 +1,6 @@
-"""Run by some processes: what a communicator remembers goes when its user frees it, whatever is under way."""
+"""Run by some processes: what a communicator remembers goes when its user frees it, whatever is
+under way.
+"""
 
 import gc
 import weakref

@@ -11,7 +11,8 @@ import gridbuf.distributed as gbd
 
 comm = MPI.COMM_WORLD
 me, other = comm.rank, 1 - comm.rank
-comm.Barrier()  # one may have been started long after the other, and the grid's time counts from here
+# one may have been started long after the other, and the grid's time counts from here
+comm.Barrier()
 
 
 def made() -> gbd.Grid:

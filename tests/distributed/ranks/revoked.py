@@ -1,4 +1,6 @@
-"""Run by some processes: whatever is wrong on one rank ends the calls of all at once, and grids that are made again work."""
+"""Run by some processes: whatever is wrong on one rank ends the calls of all at once, and grids
+that are made again work.
+"""
 
 import gc
 import os
@@ -36,12 +38,18 @@ def works(grid: gbd.Grid) -> None:
     for i in range(3):
         f[...] = 100.0 * i + me
         grid.exchange(f)
-        assert [f[0, 0], f[-1, 0]] == [100.0 * i + (me - 1) % n, 100.0 * i + (me + 1) % n], (me, i, f.numpy())
+        assert [f[0, 0], f[-1, 0]] == [100.0 * i + (me - 1) % n, 100.0 * i + (me + 1) % n], (
+            me,
+            i,
+            f.numpy(),
+        )
     assert grid.sum(grid.ones()) == 24.0 * n
 
 
 def until_revoked(call: Callable[[], Any], kind: type[Exception], *words: str) -> None:
-    """A rank that is not beside the one that fails may end this call, and hears of it in the next."""
+    """A rank that is not beside the one that fails may end this call, and hears of it in the
+    next.
+    """
     began = time.monotonic()
     with raises(kind, *words):
         while time.monotonic() - began < SOON:
@@ -114,15 +122,32 @@ CALLS = [
     Wrong(ValueError, "got 0 fields", lambda grid, f: grid.plan([]), exchange),
     Wrong(TypeError, "fields: none were given", lambda grid, f: grid.exchange(), exchange),
     Wrong(TypeError, "corners: expected", lambda grid, f: grid.plan(f, corners=3), exchange),
-    Wrong(ValueError, "its domain has", lambda grid, f: grid.exchange(gb.Field.zeros((99, 9), halo=(1, 1))), exchange),
+    Wrong(
+        ValueError,
+        "its domain has",
+        lambda grid, f: grid.exchange(gb.Field.zeros((99, 9), halo=(1, 1))),
+        exchange,
+    ),
     Wrong(ValueError, "read-only", lambda grid, f: grid.exchange(locked(f)), exchange),
     Wrong(ValueError, "dtype", lambda grid, f: grid.plan(f)(grid.zeros(dtype="i4")), exchange),
     Wrong(BufferError, "not exported", lambda grid, f: grid.exchange(Unwilling()), exchange),
-    Wrong(KeyError, "of the user's", lambda grid, f: inside_a_block(grid, f, KeyError("of the user's")), fresh),
+    Wrong(
+        KeyError,
+        "of the user's",
+        lambda grid, f: inside_a_block(grid, f, KeyError("of the user's")),
+        fresh,
+    ),
     Wrong(Unspeakable, "", lambda grid, f: grid._call("sum", speechless), total),
     Wrong(TypeError, "expected a Field", lambda grid, f: grid.exchange(3), total),
-    Wrong(ValueError, "its domain has", lambda grid, f: grid.sum(gb.Field.zeros((99, 9), dims="IJ")), total),
-    Wrong(ValueError, "no rank 99", lambda grid, f: grid.gather(f, 99), lambda grid, f: grid.gather(f)),
+    Wrong(
+        ValueError,
+        "its domain has",
+        lambda grid, f: grid.sum(gb.Field.zeros((99, 9), dims="IJ")),
+        total,
+    ),
+    Wrong(
+        ValueError, "no rank 99", lambda grid, f: grid.gather(f, 99), lambda grid, f: grid.gather(f)
+    ),
     Wrong(TypeError, "expected a Field", lambda grid, f: grid.sum("x"), exchange),
     Wrong(TypeError, "halo", lambda grid, f: ring(halo="x"), lambda grid, f: ring()),
     Wrong(ValueError, "bad ", lambda grid, f: saved(grid, f, progress=bad_words), saved),
@@ -144,9 +169,18 @@ def errors_of_one_rank() -> None:
                     wrong.call(grid, f)
             else:
                 words = f"rank {culprit}: {wrong.kind.__name__}"
-                until_revoked(lambda: wrong.others(grid, f), gbd.RevokedError, words, "make the grid again")  # noqa: B023
+                until_revoked(
+                    lambda: wrong.others(grid, f),  # noqa: B023
+                    gbd.RevokedError,
+                    words,
+                    "make the grid again",
+                )
             for call in (exchange, total, fresh, lambda grid, f: grid.gather(f)):
-                with raises(gbd.RevokedError, f"revoked by rank {culprit}") if n > 1 else nullcontext():  # it stays so
+                with (
+                    raises(gbd.RevokedError, f"revoked by rank {culprit}")
+                    if n > 1
+                    else nullcontext()
+                ):  # it stays so
                     call(grid, f)
             works(ring())
 
@@ -178,12 +212,24 @@ def ranks_that_differ() -> None:
         (of(*deep), ("fields[0]: its sizes",)),
         (of({"faces": ""}, {"faces": "I"}), ("fields[0]: its positions",)),
         (of(deep[0], {"dims": "IJ"}), ("fields[0]: its dims",)),
-        (lambda grid: grid.exchange(*(grid.zeros() for _ in range(1 + (me == 0)))), ("fields: there are",)),
-        (lambda grid: grid.sum(grid.zeros()) if me else grid.gather(grid.zeros()), ("rank 0 calls gather, rank 1 calls sum",)),
+        (
+            lambda grid: grid.exchange(*(grid.zeros() for _ in range(1 + (me == 0)))),
+            ("fields: there are",),
+        ),
+        (
+            lambda grid: grid.sum(grid.zeros()) if me else grid.gather(grid.zeros()),
+            ("rank 0 calls gather, rank 1 calls sum",),
+        ),
         (lambda grid: grid.gather(grid.zeros(), int(me > 0)), ("root: rank 0 says 0, rank 1 1",)),
-        (lambda grid: grid.gather(grid.zeros(dtype="f8" if me else "f4")), ("field: its dtype is",)),
+        (
+            lambda grid: grid.gather(grid.zeros(dtype="f8" if me else "f4")),
+            ("field: its dtype is",),
+        ),
         (lambda grid: grid.sum(*[grid.zeros()] * (1 + (me > 0))), ("fields",)),
-        (lambda grid: gbd.grid((8, 6 + (me > 0)), comm=world, timeout=200), ("shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)",)),
+        (
+            lambda grid: gbd.grid((8, 6 + (me > 0)), comm=world, timeout=200),
+            ("shape: rank 0 says ((8, 6),), rank 1 ((8, 7),)",),
+        ),
     ]
     for call, words in rows:
         grid = ring()
@@ -243,11 +289,18 @@ def a_rank_that_does_not_come() -> None:
         f = grid.zeros()
         if words.startswith("rank"):
             grid.exchange(f)
-        for of in (grid._engine, *[plan._transport for plan in grid._kept.plans.values()]) if me != last else ():
+        for of in (
+            (grid._engine, *[plan._transport for plan in grid._kept.plans.values()])
+            if me != last
+            else ()
+        ):
             of.timeout = 0.4  # type: ignore[attr-defined]
         world.Barrier()
         if me != last:
-            with raises((TimeoutError, gbd.RevokedError), words if n == 2 and "a grid" not in words and revoke.FEW > 1 else ""):
+            with raises(
+                (TimeoutError, gbd.RevokedError),
+                words if n == 2 and "a grid" not in words and revoke.FEW > 1 else "",
+            ):
                 if "a grid" in words:
                     ring(timeout=0.4)
                 while True:
@@ -308,11 +361,19 @@ def ctrl_c() -> None:
 
 
 def coupled_communicators() -> None:
-    """An error in one communicator revokes the grids of the others that the rank is in: no rank of those waits for it."""
+    """An error in one communicator revokes the grids of the others that the rank is in: no rank of
+    those waits for it.
+    """
     left = world.Split(0 if me <= 1 else MPI.UNDEFINED, me)  # ranks 0 and 1
-    right = world.Split(0 if me >= 1 else MPI.UNDEFINED, me)  # ranks 1 to the last: rank 1 is in both
+    right = world.Split(
+        0 if me >= 1 else MPI.UNDEFINED, me
+    )  # ranks 1 to the last: rank 1 is in both
     for _ in range(2):
-        grids = [gbd.grid((8 * n, 3), halo=1, periodic="I", comm=c, timeout=200) for c in (left, right) if c != MPI.COMM_NULL]
+        grids = [
+            gbd.grid((8 * n, 3), halo=1, periodic="I", comm=c, timeout=200)
+            for c in (left, right)
+            if c != MPI.COMM_NULL
+        ]
         fields = [grid.zeros() for grid in grids]
         for grid, f in zip(grids, fields, strict=True):
             grid.exchange(f)
@@ -322,7 +383,11 @@ def coupled_communicators() -> None:
                 grids[0].exchange(3)
         else:
             k = max(k for k, grid in enumerate(grids) if grid.size > 1)
-            until_revoked(lambda: grids[k].exchange(fields[k]), gbd.RevokedError, "rank 0: TypeError")  # noqa: B023
+            until_revoked(
+                lambda: grids[k].exchange(fields[k]),  # noqa: B023
+                gbd.RevokedError,
+                "rank 0: TypeError",
+            )
         for grid in grids:
             with raises(gbd.RevokedError) if grid.size > 1 else nullcontext():
                 grid.sum(grid.zeros())
@@ -358,7 +423,11 @@ def exchange_halos_of_a_cartesian_communicator() -> None:
             with raises(ValueError, "dims"):
                 gbm.exchange_halos(cart, f, dims="IJ")
         else:
-            until_revoked(lambda: gbm.exchange_halos(cart, f, dims="I"), gbd.RevokedError, f"rank {last}: ValueError")
+            until_revoked(
+                lambda: gbm.exchange_halos(cart, f, dims="I"),
+                gbd.RevokedError,
+                f"rank {last}: ValueError",
+            )
         f[...] = float(me)
         gbm.exchange_halos(cart, f, dims="I")
         assert f[0] == (me - 1) % n and f[-1] == (me + 1) % n
@@ -403,14 +472,29 @@ def no_memory_while_connecting() -> None:
     for _ in range(3):
         gc.collect()
         works(ring())
-    revoked = [each for each in pending_requests.pending() if each.duplicate and each.duplicate.communicator.revocation]
-    assert not [each for each in revoked if each.receives], me  # a reduction that was given up cannot be cancelled
+    revoked = [
+        each
+        for each in pending_requests.pending()
+        if each.duplicate and each.duplicate.communicator.revocation
+    ]
+    assert not [each for each in revoked if each.receives], (
+        me
+    )  # a reduction that was given up cannot be cancelled
 
 
 def messages_of_a_revoked_grid_reach_no_other() -> None:
-    """Rank 0 has sent long and short values, and the others have left them out; what was awaited is cancelled."""
+    """Rank 0 has sent long and short values, and the others have left them out; what was awaited is
+    cancelled.
+    """
     for points in (6, 40000):
-        grid = gbd.grid((4 * n, points), comm=world, blocks=(n, 1), periodic="I", halo=((1, 1), (0, 0)), timeout=200)
+        grid = gbd.grid(
+            (4 * n, points),
+            comm=world,
+            blocks=(n, 1),
+            periodic="I",
+            halo=((1, 1), (0, 0)),
+            timeout=200,
+        )
         f = grid.full(-1.0 - me)
         plan = grid.plan(f)
         plan(f)
@@ -420,7 +504,14 @@ def messages_of_a_revoked_grid_reach_no_other() -> None:
             plan.start(f)
         with raises((TypeError, gbd.RevokedError)):
             grid.exchange(3)
-        grid = gbd.grid((4 * n, points), comm=world, blocks=(n, 1), periodic="I", halo=((1, 1), (0, 0)), timeout=200)
+        grid = gbd.grid(
+            (4 * n, points),
+            comm=world,
+            blocks=(n, 1),
+            periodic="I",
+            halo=((1, 1), (0, 0)),
+            timeout=200,
+        )
         for i in range(4):
             f[...] = 10.0 * i + me
             grid.exchange(f)

@@ -1,4 +1,6 @@
-"""Run by any number of processes: an exchange and its adjoint leave on every block what the local engine leaves there."""
+"""Run by any number of processes: an exchange and its adjoint leave on every block what the local
+engine leaves there.
+"""
 
 import sys
 import weakref
@@ -30,7 +32,9 @@ def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: I
     same(here, ours, whole, all_of_them)  # values are integers: sums do not depend on their order
 
 
-def same(grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: list[list[Any]]) -> None:
+def same(
+    grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: list[list[Any]]
+) -> None:
     for mine, its in zip(ours, everything, strict=True):
         of = {block.number: f.numpy() for block, f in zip(whole.blocks, its, strict=True)}
         for block, f in zip(grid.blocks, mine, strict=True):
@@ -39,7 +43,9 @@ def same(grid: gbd.Grid, ours: list[list[Any]], whole: gbd.Grid, everything: lis
 
 for make, kinds, items in compared(n, {(n, 1), (1, n), (2, n), (n, 3)}, ("", "I", "IJ")):
     compare(make, kinds, items)
-here, whole = (gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k) for k in ({"comm": comm}, {}))
+here, whole = (
+    gbd.grid((12, 9), blocks=(n, 2), periodic="I", halo=1, **k) for k in ({"comm": comm}, {})
+)
 ours, everything = fields(here, [{"faces": "I"}]), fields(whole, [{"faces": "I"}])
 here.sync(ours[0]), whole.sync(everything[0])
 same(here, ours, whole, everything)
@@ -47,7 +53,10 @@ assert here.checksum(ours[0]) == whole.checksum(everything[0])
 # bytes of any dtype that is the same on all ranks
 for dtype in (">f8", ">i4", "longdouble", "?", "M8[s]", [("a", "i4"), ("b", ">f8")]):
     ours, everything = (fields(its, [{"dims": "IJ", "sizes": {}}])[0] for its in (here, whole))
-    ours, everything = ([gb.Field(f.numpy().astype(dtype), dims="IJ", halo=f.halo) for f in its] for its in (ours, everything))
+    ours, everything = (
+        [gb.Field(f.numpy().astype(dtype), dims="IJ", halo=f.halo) for f in its]
+        for its in (ours, everything)
+    )
     here.exchange(alone(ours)), whole.exchange(alone(everything))
     same(here, [ours], whole, [everything])
 # fluxes through edges at which axes turn: what is a face along I here is one along J there
@@ -68,11 +77,18 @@ for i, padding in enumerate((False, comm.rank == 0 and 8, False, comm.rank == n 
     for call in range(2):
         f = ring.full(float(100 * i + 10 * call + comm.rank), padding=padding)
         ring.exchange(f)
-        assert f[0, 1] - f[1, 1] == (comm.rank - 1) % n - comm.rank and f[-1, 2] - f[1, 1] == (comm.rank + 1) % n - comm.rank
+        assert (
+            f[0, 1] - f[1, 1] == (comm.rank - 1) % n - comm.rank
+            and f[-1, 2] - f[1, 1] == (comm.rank + 1) % n - comm.rank
+        )
         ring.sync(f)
-# A slab that lies in memory as it is sent is not packed: fields that take turns, and more of them than requests are kept for.
+# A slab that lies in memory as it is sent is not packed: fields that take turns, and more of them
+# than requests are kept for.
 for periodic, backend in product(("", "I"), ("gt:cpu_kfirst", "gt:cpu_ifirst")):
-    here, whole = (gbd.grid((4 * n, 32), blocks=(n, 1), periodic=periodic, halo=((1, 2), 0), **k) for k in ({"comm": comm}, {}))
+    here, whole = (
+        gbd.grid((4 * n, 32), blocks=(n, 1), periodic=periodic, halo=((1, 2), 0), **k)
+        for k in ({"comm": comm}, {})
+    )
     kind = {"sizes": {"K": 20}, "backend": backend, "dtype": "f4"}
     plan = here.plan(*fields(here, [kind])[0])
     for i in range(20):

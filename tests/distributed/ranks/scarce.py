@@ -1,4 +1,6 @@
-"""Run by two processes: what is scarce or unusual: other communicators, many plans, long messages, tags."""
+"""Run by two processes: what is scarce or unusual: other communicators, many plans, long messages,
+tags.
+"""
 
 from typing import Any
 
@@ -14,7 +16,9 @@ import gridbuf.distributed.ranks.tags as tags
 
 
 def other_communicators_and_ranks_without_blocks() -> None:
-    works(gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=200))
+    works(
+        gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm.Split(0, -me), timeout=200)
+    )
     one = gbd.grid((4, 4), blocks=(1, 1), periodic="IJ", halo=1, comm=comm, timeout=200)
     assert len(one.blocks) == 1 - me
     f = one.full(3.0)
@@ -57,7 +61,9 @@ def messages_of_one_tag_that_are_started_in_any_order() -> None:
     before, messages.MPI, messages.PART = (messages.MPI, messages.PART), Backwards(), 100  # type: ignore[assignment]
     try:
         for periodic, halo in (("I", 1), ("", ((1, 0), (0, 0)))):
-            its = gbd.grid((80, 60), blocks=(2, 1), periodic=periodic, halo=halo, comm=comm.Dup(), timeout=200)
+            its = gbd.grid(
+                (80, 60), blocks=(2, 1), periodic=periodic, halo=halo, comm=comm.Dup(), timeout=200
+            )
             f = its.zeros()
             plan = its.plan(f)
             for i in range(3):
@@ -86,14 +92,19 @@ def tags_that_are_given_again() -> None:
             plan = its.plan(late)
             plan(late)
             late[...] = 200.0 * i + me
-            handles = [p.start(f) for p, f in [*zip(plans, fields, strict=True), (plan, late)][:: 1 - 2 * me]]
+            handles = [
+                p.start(f)
+                for p, f in [*zip(plans, fields, strict=True), (plan, late)][:: 1 - 2 * me]
+            ]
             for handle in handles:
                 handle.wait()
             check(late, 200.0 * i + other)
             for j, f in enumerate(fields):
                 check(f, 10.0 * j + other)
             del handles, handle, plan
-        one_way = gbd.grid((8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=200)
+        one_way = gbd.grid(
+            (8, 6), blocks=(2, 1), periodic="", halo=((0, 1), (0, 0)), comm=comm, timeout=200
+        )
         a = one_way.zeros()
         for i in range(20):
             a[...] = 10.0 * i + me
@@ -102,7 +113,9 @@ def tags_that_are_given_again() -> None:
             assert me or a[-1, 2] == 10.0 * i + 1
             del plan
         alive = []
-        with raises(RuntimeError if me == 0 else (RuntimeError, gbd.RevokedError), "MPI promises tags"):
+        with raises(
+            RuntimeError if me == 0 else (RuntimeError, gbd.RevokedError), "MPI promises tags"
+        ):
             for _ in range(9):
                 alive.append(its.plan(fields[0]))
                 alive[-1](fields[0])

@@ -1,6 +1,8 @@
-"""Run by some processes: programs of this folder one after the other, each with its arguments: `several.py "same.py" "storm.py 23 40"`.
+"""Run by some processes: programs of this folder one after the other, each with its arguments:
+`several.py "same.py" "storm.py 23 40"`.
 
-Python and MPI start once for all of them, which takes longer than most of them. What one leaves is there when the next begins; where one fails, all ends.
+Python and MPI start once for all of them, which takes longer than most of them. What one leaves is
+there when the next begins; where one fails, all ends.
 """
 
 import gc

@@ -1,4 +1,6 @@
-"""Run by two processes: messages in memory that both have. Nobody writes where the other still reads, and whatever cannot be shared is sent."""
+"""Run by two processes: messages in memory that both have. Nobody writes where the other still
+reads, and whatever cannot be shared is sent.
+"""
 
 import gc
 import os
@@ -57,7 +59,9 @@ def time_levels_and_adjoints_in_turns() -> None:
 
 
 def one_that_is_late_has_the_values_of_its_exchange() -> None:
-    """The other is ahead as far as it can be: it has begun the next, and the one after that waits."""
+    """The other is ahead as far as it can be: it has begun the next, and the one after that
+    waits.
+    """
     a = grid.zeros()
     plan = grid.plan(a)
     for i in range(40):
@@ -70,14 +74,20 @@ def one_that_is_late_has_the_values_of_its_exchange() -> None:
 
 
 def ahead_of_one_that_gave_up() -> None:
-    """Rank 0 gives an exchange up, and makes others of its kind with another plan, while rank 1 still has to read."""
+    """Rank 0 gives an exchange up, and makes others of its kind with another plan, while rank 1
+    still has to read.
+    """
     first = grid.zeros()
     second = gb.Field(np.zeros(first.shape, order="F"), dims="IJ", halo=first.halo)
     plan = grid.plan(first)
     for _ in range(3):
         for f in (first, second):
             grid.exchange(f)
-        (plan, *_) = [its for its in grid._kept.plans.values() if its.bounds[0].layouts[0].strides == first.strides]
+        plan, *_ = [
+            its
+            for its in grid._kept.plans.values()
+            if its.bounds[0].layouts[0].strides == first.strides
+        ]
         comm.Barrier()
         if me:
             comm.Barrier()  # which has given up by now

@@ -1,4 +1,5 @@
-"""Run by some processes: exchanges and calls drawn at random, of which one rank or another fails now and then; no value is wrong, nothing hangs.
+"""Run by some processes: exchanges and calls drawn at random, of which one rank or another fails
+now and then; no value is wrong, nothing hangs.
 
 storm.py SEED ROUNDS
 """
@@ -36,9 +37,17 @@ class Storm:
         self.halo = same.choice([(1, 1), (2, 1), (0, 2), (3, 0)])
         self.size = 4 * max(self.blocks, 1) + same.randrange(3)
         self.grid = gbd.grid(
-            (self.size,), "I", blocks=(self.blocks,), periodic=self.periodic, halo=(self.halo,), comm=world, timeout=200
+            (self.size,),
+            "I",
+            blocks=(self.blocks,),
+            periodic=self.periodic,
+            halo=(self.halo,),
+            comm=world,
+            timeout=200,
         )
-        self.fields = [listed(self.grid.zeros(dtype=t)) for t in same.sample(["f8", "f4", "i8", "i4"], 3)]
+        self.fields = [
+            listed(self.grid.zeros(dtype=t)) for t in same.sample(["f8", "f4", "i8", "i4"], 3)
+        ]
         self.plans = [self.grid.plan(its) for its in self.fields]
 
     def fill(self, j: int, k: int) -> None:
@@ -55,7 +64,10 @@ class Storm:
             assert f.numpy().tolist() == wanted.tolist(), (me, j, k, f.numpy(), wanted)
 
     def step(self, k: int, fails: bool) -> None:
-        j, what = same.randrange(3), same.choice(["exchange", "plan", "start", "sum", "gather", "new", "several", "dropped"])
+        j = same.randrange(3)
+        what = same.choice(
+            ["exchange", "plan", "start", "sum", "gather", "new", "several", "dropped"]
+        )
         self.fill(j, k)
         its = self.fields[j]
         if fails and what in ("plan", "start", "dropped"):
@@ -77,10 +89,16 @@ class Storm:
                 pass
             self.check(j, k)
         elif what == "several":
-            order = [0, 1, 2] if self.periodic and self.halo[0] and self.halo[1] and me % 2 else [2, 1, 0]
+            order = (
+                [0, 1, 2]
+                if self.periodic and self.halo[0] and self.halo[1] and me % 2
+                else [2, 1, 0]
+            )
             for i in range(3):
                 self.fill(i, k)
-            handles = {i: self.plans[i].start(self.fields[i]) for i in (order if self.used else [0, 1, 2])}
+            handles = {
+                i: self.plans[i].start(self.fields[i]) for i in (order if self.used else [0, 1, 2])
+            }
             for i in order:
                 handles[i].wait()
                 self.check(i, k)
@@ -92,7 +110,9 @@ class Storm:
             assert self.grid.sum(its) == sum(value(i, k) for i in range(self.size))
         elif what == "gather":
             found = self.grid.gather(its, k % n)
-            assert found is None or found.numpy().tolist() == [value(i, k) for i in range(self.size)]
+            assert found is None or found.numpy().tolist() == [
+                value(i, k) for i in range(self.size)
+            ]
         self.used = self.used or what == "several"
 
     used = False
@@ -100,14 +120,18 @@ class Storm:
 
 errors = 0
 for turn in range(rounds):
-    steps, fault, culprits = same.randrange(1, 25), same.random(), {same.randrange(n) for _ in range(same.choice([1, 1, 2]))}
+    steps = same.randrange(1, 25)
+    fault = same.random()
+    culprits = {same.randrange(n) for _ in range(same.choice([1, 1, 2]))}
     fails = same.randrange(steps) if fault < 0.7 and n > 1 else steps
     storm = None
     try:
         storm = Storm()
         for k in range(steps):
             storm.step(k, k == fails and me in culprits)
-        if n > 1 and fails < steps:  # a rank that needs nothing of those that have failed comes to an end
+        if (
+            n > 1 and fails < steps
+        ):  # a rank that needs nothing of those that have failed comes to an end
             storm.grid.sum(storm.grid.zeros())
         assert n == 1 or fails == steps
     except (Injected, TypeError, gbd.RevokedError) as error:

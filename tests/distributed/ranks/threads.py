@@ -1,4 +1,6 @@
-"""Run by some processes with MPI_THREAD_MULTIPLE: grids of one communicator, each used by a thread of its own, mix nothing."""
+"""Run by some processes with MPI_THREAD_MULTIPLE: grids of one communicator, each used by a thread
+of its own, mix nothing.
+"""
 
 import tempfile
 import threading
@@ -19,8 +21,16 @@ COUNT = 3
 
 
 def at_once(use: Callable[[int, gbd.Grid], None], **more: Any) -> None:
-    """Use equal grids, made in one order, each on a thread that begins at another time on each rank."""
-    more = {"blocks": (n, 1), "periodic": "I", "halo": ((1, 1), (0, 0)), "comm": world, "timeout": 200} | more
+    """Use equal grids, made in one order, each on a thread that begins at another time on each
+    rank.
+    """
+    more = {
+        "blocks": (n, 1),
+        "periodic": "I",
+        "halo": ((1, 1), (0, 0)),
+        "comm": world,
+        "timeout": 200,
+    } | more
     grids = [gbd.grid((4 * n, 6), **more) for _ in range(COUNT)]
     wrong: list[str] = []
 
@@ -47,7 +57,11 @@ def exchanges(k: int, grid: gbd.Grid) -> None:
         f[...] = 1000.0 * k + 10 * i + me
         (plan if i % 3 else grid.exchange)(f)
         found = f[0, 0], f[-1, 0]
-        assert found == (1000.0 * k + 10 * i + (me - 1) % n, 1000.0 * k + 10 * i + (me + 1) % n), (k, i, found)
+        assert found == (1000.0 * k + 10 * i + (me - 1) % n, 1000.0 * k + 10 * i + (me + 1) % n), (
+            k,
+            i,
+            found,
+        )
         f[...] = 1.0
         if i % 10 == 0:
             plan.accumulate(f)
@@ -70,7 +84,9 @@ def whole_fields(k: int, grid: gbd.Grid) -> None:
         assert grid.argmax(f) == (4 * (n - 1), 0) and grid.min(f) == value
         whole = grid.gather(f, i % n)
         assert (whole is None) == (me != i % n)
-        assert whole is None or whole.numpy()[:, 3].tolist() == [value + rank for rank in range(n) for _ in range(4)]
+        assert whole is None or whole.numpy()[:, 3].tolist() == [
+            value + rank for rank in range(n) for _ in range(4)
+        ]
         grid.scatter(None if whole is None else whole.numpy() * 2, f, i % n)
         assert (f.domain.numpy() == 2 * (value + me)).all()
         grid.exchange(f)
@@ -83,12 +99,17 @@ def files(k: int, grid: gbd.Grid) -> None:
         path = f"{folder}/{k}"
         grid.save(path, T=f, q=grid.full(k, dtype="i4"), format="npy")
         found = grid.load(path)
-        assert (found["T"].domain.numpy() == f.domain.numpy()).all() and (found["q"].domain.numpy() == k).all()
+        assert (found["T"].domain.numpy() == f.domain.numpy()).all() and (
+            found["q"].domain.numpy() == k
+        ).all()
 
 
 def errors_of_one_thread() -> None:
     """They end the waits of the other threads as well; then all is made again."""
-    grids = [gbd.grid((4 * n, 6), blocks=(n, 1), periodic="I", halo=1, comm=world, timeout=200) for _ in range(2)]
+    grids = [
+        gbd.grid((4 * n, 6), blocks=(n, 1), periodic="I", halo=1, comm=world, timeout=200)
+        for _ in range(2)
+    ]
     raised: list[str] = []
 
     def use(k: int) -> None:
@@ -120,10 +141,14 @@ def two_threads_in_calls_of_one_grid() -> None:
         inside.set()
         again.wait(60)
 
-    thread = threading.Thread(target=lambda: grid.save(f"{folder}/one", T=f, format="npy", progress=wait))
+    thread = threading.Thread(
+        target=lambda: grid.save(f"{folder}/one", T=f, format="npy", progress=wait)
+    )
     thread.start()
     inside.wait(60)
-    with raises(RuntimeError, "sum: save of the same grid is under way on this rank", "a grid each"):
+    with raises(
+        RuntimeError, "sum: save of the same grid is under way on this rank", "a grid each"
+    ):
         grid.sum(f)
     again.set()
     thread.join()

@@ -1,4 +1,6 @@
-"""Run by any number of processes: what is gathered, scattered and counted is what one process gets that has all blocks."""
+"""Run by any number of processes: what is gathered, scattered and counted is what one process gets
+that has all blocks.
+"""
 
 import sys
 import weakref
@@ -27,21 +29,34 @@ def compare(make: Any, kinds: list[dict[str, Any]], vectors: bool = False) -> No
             assert (found is None) == (comm.rank != root)
             if found is not None:
                 for a, b in zip(listed(found), wanted, strict=True):
-                    assert a.dims == b.dims and np.array_equal(a.numpy(), b.numpy()), (comm.rank, root)
+                    assert a.dims == b.dims and np.array_equal(a.numpy(), b.numpy()), (
+                        comm.rank,
+                        root,
+                    )
             back = [f.numpy().copy() for f in mine]
             for f in mine:
                 f.domain[...] = 0
             given = [tile.numpy() for tile in wanted]
-            here.scatter((given if len(given) > 1 else given[0]) if comm.rank == root else None, alone(mine), root)
+            here.scatter(
+                (given if len(given) > 1 else given[0]) if comm.rank == root else None,
+                alone(mine),
+                root,
+            )
             whole.scatter(wanted if len(wanted) > 1 else wanted[0], alone(its))
             of = {block.number: f for block, f in zip(whole.blocks, its, strict=True)}
             for block, f, old in zip(here.blocks, mine, back, strict=True):
                 assert np.array_equal(f.domain.numpy(), of[block.number].domain.numpy())
                 f.numpy()[...], f.domain[...] = old, f.domain.numpy()
     if vectors:
-        found, wanted = (g.gather(gbd.vector(*(alone(each) for each in its))) for g, its in ((here, ours), (whole, everything)))
+        found, wanted = (
+            g.gather(gbd.vector(*(alone(each) for each in its)))
+            for g, its in ((here, ours), (whole, everything))
+        )
         for a, b in zip(found or (), wanted, strict=comm.rank == 0):
-            assert all(np.array_equal(x.numpy(), y.numpy()) for x, y in zip(listed(a), listed(b), strict=True))
+            assert all(
+                np.array_equal(x.numpy(), y.numpy())
+                for x, y in zip(listed(a), listed(b), strict=True)
+            )
     for kind, mine, its in zip(kinds, ours, everything, strict=True):
         a, b = alone(mine), alone(its)
         for what in ("sum", "mean", "norm", "any", "all", "checksum"):
@@ -59,14 +74,34 @@ LAYOUTS = [
     {"dims": "IJ", "faces": "I", "sizes": {}},
     {"dims": "JK", "dtype": "c16", "halo": 1, "faces": "J"},
 ]
-for blocks, periodic in (((n, 1), "I"), ((1, n), ""), ((2, n), "IJ"), ((1, 1), "I")):  # the last: ranks without blocks
+for blocks, periodic in (
+    ((n, 1), "I"),
+    ((1, n), ""),
+    ((2, n), "IJ"),
+    ((1, 1), "I"),
+):  # the last: ranks without blocks
     compare(lambda **k: gbd.grid((7, 5), blocks=blocks, periodic=periodic, halo=2, **k), LAYOUTS)  # noqa: B023
 owners = [n - 1, None, n - 1, n // 2]
-compare(lambda **k: gbd.grid((4, 4), blocks=(2, 2), owners=[o and (o if k else 0) for o in owners], halo=1, **k), LAYOUTS[:3])
-compare(lambda **k: gbd.cubed_sphere(4, halo=1, **k), [*LAYOUTS[:2], {"faces": "IJ"}, {"faces": "I"}])
-compare(lambda **k: gbd.cubed_sphere(4, halo=1, blocks=(2, 1), **k), [{"faces": "I"}, {"faces": "J"}], True)
+compare(
+    lambda **k: gbd.grid(
+        (4, 4), blocks=(2, 2), owners=[o and (o if k else 0) for o in owners], halo=1, **k
+    ),
+    LAYOUTS[:3],
+)
+compare(
+    lambda **k: gbd.cubed_sphere(4, halo=1, **k), [*LAYOUTS[:2], {"faces": "IJ"}, {"faces": "I"}]
+)
+compare(
+    lambda **k: gbd.cubed_sphere(4, halo=1, blocks=(2, 1), **k),
+    [{"faces": "I"}, {"faces": "J"}],
+    True,
+)
 for pivot in "TF":
-    compare(lambda **k: gbd.tripolar((8, 4), blocks=(n, 2), halo=1, pivot=pivot, **k), [{"faces": "I"}, {"faces": "J"}], True)  # noqa: B023
+    compare(
+        lambda **k: gbd.tripolar((8, 4), blocks=(n, 2), halo=1, pivot=pivot, **k),  # noqa: B023
+        [{"faces": "I"}, {"faces": "J"}],
+        True,
+    )
 before, messages.PART = messages.PART, 100  # in pieces, as more than 2 GiB are
 compare(lambda **k: gbd.grid((9, 8), blocks=(n, 1), halo=1, **k), LAYOUTS[:2])
 messages.PART = before
@@ -120,7 +155,9 @@ def reductions() -> None:
         found = grid.sum(*fields[:count])
         duplicate.comm = before
         assert [name for name in asked if "reduce" in name] == ["Iallreduce"] * wanted, asked
-        assert found == (grid.sum(fields[0]) if count == 1 else tuple(map(grid.sum, fields[:count])))
+        assert found == (
+            grid.sum(fields[0]) if count == 1 else tuple(map(grid.sum, fields[:count]))
+        )
 
 
 class Recorded:

@@ -1,4 +1,6 @@
-"""Fourth-order horizontal diffusion with a limiter, as gt4py's own example: a function, temporaries, a coefficient of two dimensions."""
+"""Fourth-order horizontal diffusion with a limiter, as gt4py's own example: a function,
+temporaries, a coefficient of two dimensions.
+"""
 
 # ruff: noqa: F841
 import sys
@@ -18,7 +20,9 @@ def laplacian(phi):  # type: ignore[no-untyped-def]
 
 
 @gtscript.stencil(backend=BACKEND)
-def horizontal_diffusion(phi: Field[np.float64], alpha: Field[gtscript.IJ, np.float64], out: Field[np.float64]):  # type: ignore[no-untyped-def]
+def horizontal_diffusion(
+    phi: Field[np.float64], alpha: Field[gtscript.IJ, np.float64], out: Field[np.float64]
+):  # type: ignore[no-untyped-def]
     with computation(PARALLEL), interval(...):
         lap = laplacian(phi)
         flux_x = lap[1, 0, 0] - lap
@@ -31,7 +35,9 @@ def horizontal_diffusion(phi: Field[np.float64], alpha: Field[gtscript.IJ, np.fl
 shape, origin = (NX + 2 * HALO, NY + 2 * HALO, NZ), (HALO, HALO, 0)
 made = np.random.default_rng(1).random(shape)  # C-ordered
 phi = gt4py.storage.from_array(made, np.float64, backend=BACKEND, aligned_index=origin)
-alpha = gt4py.storage.full(shape[:2], 0.05, np.float64, backend=BACKEND, dimensions="IJ", aligned_index=origin[:2])
+alpha = gt4py.storage.full(
+    shape[:2], 0.05, np.float64, backend=BACKEND, dimensions="IJ", aligned_index=origin[:2]
+)
 out = gt4py.storage.zeros(shape, np.float64, backend=BACKEND, aligned_index=origin)
 for _ in range(5):
     horizontal_diffusion(phi, alpha, out, origin=origin, domain=(NX, NY, NZ))

@@ -1,10 +1,14 @@
-"""The next generation's quickstart in our own words: field operators on a mesh of triangles, neighbors by tables, and a program of two."""
+"""The next generation's quickstart in our own words: field operators on a mesh of triangles,
+neighbors by tables, and a program of two.
+"""
 
 import gt4py.next as gtx
 import numpy as np
 from gt4py.next import Dims, float64, maximum, minimum, neighbor_sum, where
 
-Cell, Edge, K = gtx.Dimension("Cell"), gtx.Dimension("Edge"), gtx.Dimension("K", kind=gtx.DimensionKind.VERTICAL)
+Cell = gtx.Dimension("Cell")
+Edge = gtx.Dimension("Edge")
+K = gtx.Dimension("K", kind=gtx.DimensionKind.VERTICAL)
 E2CDim, C2EDim = (gtx.Dimension(name, kind=gtx.DimensionKind.LOCAL) for name in ("E2C", "C2E"))
 E2C = gtx.FieldOffset("E2C", source=Cell, target=(Edge, E2CDim))
 C2E = gtx.FieldOffset("C2E", source=Edge, target=(Cell, C2EDim))
@@ -37,8 +41,12 @@ def step(
 
 # Every cell has edges i, i + 1 and i + 2 of a ring, every edge two cells.
 ring = np.arange(CELLS)
-of_edges = gtx.as_connectivity([Edge, E2CDim], codomain=Cell, data=np.stack([ring, (ring + 1) % CELLS], axis=1))
-of_cells = gtx.as_connectivity([Cell, C2EDim], codomain=Edge, data=np.stack([(ring + i) % CELLS for i in range(3)], axis=1))
+of_edges = gtx.as_connectivity(
+    [Edge, E2CDim], codomain=Cell, data=np.stack([ring, (ring + 1) % CELLS], axis=1)
+)
+of_cells = gtx.as_connectivity(
+    [Cell, C2EDim], codomain=Edge, data=np.stack([(ring + i) % CELLS for i in range(3)], axis=1)
+)
 provider = {"E2C": of_edges, "C2E": of_cells}
 values = np.random.default_rng(3).random((CELLS, LEVELS))
 cells = gtx.as_field([Cell, K], values)

@@ -1,4 +1,6 @@
-"""A tridiagonal solver and implicit vertical advection, as gt4py's own examples: loops up and down, intervals, two stencils of one model."""
+"""A tridiagonal solver and implicit vertical advection, as gt4py's own examples: loops up and down,
+intervals, two stencils of one model.
+"""
 
 import sys
 
@@ -13,7 +15,11 @@ SHAPE = (16, 12, 30)
 
 @gtscript.stencil(backend=BACKEND)
 def tridiagonal(
-    low: Field[np.float64], mid: Field[np.float64], high: Field[np.float64], rhs: Field[np.float64], out: Field[np.float64]
+    low: Field[np.float64],
+    mid: Field[np.float64],
+    high: Field[np.float64],
+    rhs: Field[np.float64],
+    out: Field[np.float64],
 ):  # type: ignore[no-untyped-def]
     with computation(FORWARD):
         with interval(0, 1):
@@ -30,7 +36,9 @@ def tridiagonal(
 
 
 @gtscript.stencil(backend=BACKEND, externals={"WEIGHT": 0.5})
-def vertical_advection(tendency: Field[np.float64], w: Field[np.float64], u: Field[np.float64], *, dt: float):  # type: ignore[no-untyped-def]
+def vertical_advection(
+    tendency: Field[np.float64], w: Field[np.float64], u: Field[np.float64], *, dt: float
+):  # type: ignore[no-untyped-def]
     from __externals__ import WEIGHT
 
     with computation(FORWARD):
@@ -65,10 +73,13 @@ def storage(values):  # type: ignore[no-untyped-def]
 random = np.random.default_rng(2)
 low, high, rhs = (storage(random.random(SHAPE)) for _ in range(3))
 mid, out = storage(np.full(SHAPE, 4.0)), gt4py.storage.empty(SHAPE, np.float64, backend=BACKEND)
-expected = np.array([np.linalg.solve(np.diag(mid[i, j]) + np.diag(low[i, j, 1:], -1) + np.diag(high[i, j, :-1], 1), rhs[i, j])
+expected = np.array([np.linalg.solve(np.diag(mid[i, j]) + np.diag(low[i, j, 1:],
+-1) + np.diag(high[i, j, :-1], 1), rhs[i, j])
                      for i in range(SHAPE[0]) for j in range(SHAPE[1])]).reshape(SHAPE)  # fmt: skip
 tridiagonal(low, mid, high, rhs, out)
-u, w, tendency = storage(random.random(SHAPE)), storage(0.01 * random.random(SHAPE)), storage(np.zeros(SHAPE))
+u = storage(random.random(SHAPE))
+w = storage(0.01 * random.random(SHAPE))
+tendency = storage(np.zeros(SHAPE))
 for _ in range(3):
     vertical_advection(tendency, w, u, dt=0.1, domain=SHAPE)
     u += 0.1 * tendency
