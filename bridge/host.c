@@ -1,4 +1,4 @@
-// go:build gridbuf_extension
+//go:build gridbuf_extension
 
 /* host.c: what Go's library has in the place of the rooms' C, which is the extension's: each
  * function is one call there. The compiler holds both tables against the headers and against the

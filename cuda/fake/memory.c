@@ -82,8 +82,8 @@ static CUresult allocate(fake_context *context, fake_kind kind, size_t bytes, in
 }
 
 void fake_release(fake_block *b) {
-    munmap(b->backing - PAGE, b->mapped);
-    if (b->kind != FAKE_DEVICE) /* keep the address from being given to somebody else */
+    if (b->kind == FAKE_DEVICE) munmap(b->backing - PAGE, b->mapped);
+    else /* keep the address in one step: between two, another thread's memory could come here */
         mmap(b->backing - PAGE, b->mapped, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     b->freed = 1;
