@@ -1,4 +1,4 @@
-/* register.c: gridbuf.register_backend. */
+/* register.c: gridbuf.register_backend, and what a backend wants of its arrays. */
 #include "core/keywords.h"
 #include "core/plan.h"
 
@@ -66,4 +66,34 @@ PyObject *gb_py_register_backend(PyObject *self, PyObject *const *args, Py_ssize
     if (gb_py_add_backend(slots[GB_PY_ARG_NAME], slots[GB_PY_ARG_LAYOUT], &preset) < 0) return NULL;
     gb_py_forget_calls(); /* in which the name may have meant another backend */
     Py_RETURN_NONE;
+}
+
+/* preset(name, dims=None): (the ranks of dims' strides, alignment in items, device). Without dims
+ * the ranks are None, and a layout that is a function is not called. */
+PyObject *gb_py_preset(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    gb_request r = {.itemsize = 1, .byte_alignment = 1};
+    gb_error e;
+    if (nargs < 1 || nargs > 2)
+        return PyErr_Format(PyExc_TypeError, "preset() takes a name and dims (%zd given)", nargs);
+    int has_dims = nargs == 2 && args[1] != Py_None;
+    if (has_dims) {
+        r.ndim = r.dims_len = gb_py_dims(args[1], "dims", r.dims, GB_MAXDIMS);
+        r.layout_len = r.aligned_len = -1;
+        if (r.ndim < 0) return NULL;
+    }
+    if (gb_py_read_backend(args[0], &r) < 0) return NULL;
+    gb_plan *plan = gb_plan_new(r.ndim);
+    if (!plan) return PyErr_NoMemory();
+    const gb_preset *preset = gb_preset_at(r.backend);
+    if (gb_plan_request(&r, preset, plan, &e) < 0) {
+        free(plan);
+        gb_py_raise(&e);
+        return NULL;
+    }
+    int64_t ranks[GB_MAXDIMS];
+    for (int i = 0; i < r.ndim; i++) ranks[i] = plan->layout[i];
+    free(plan);
+    return Py_BuildValue("(NLN)", has_dims ? gb_py_ints_tuple(ranks, r.ndim) : Py_NewRef(Py_None),
+                         (long long)preset->alignment,
+                         gb_py_device_name(preset->device == GB_GPU, 0));
 }

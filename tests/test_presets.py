@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from in_child import python
 
 import gridbuf as gb
+import gridbuf._core as core
 
 # By the names of the indices: the rank of each one's stride, 0 the largest; dace:cpu orders K, I,
 # J, so I of "IJK" has rank 1.
@@ -49,6 +50,39 @@ def test_the_table_names_every_builtin_preset() -> None:
     }  # in a process where nobody registers any
     assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
     assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"
+
+
+@pytest.mark.parametrize("backend", LAYOUTS)
+def test_preset_gives_what_a_plan_of_the_backend_has(backend: str) -> None:
+    for dims in ("", "K", *LAYOUTS[backend]):
+        ranks, alignment, device = core.preset(backend, dims)
+        plan = gb.plan((2,) * len(dims), "u1", backend=backend, dims=dims, byte_alignment=1)
+        assert (ranks, alignment, device) == (plan.layout, plan.byte_alignment, plan.device)
+    assert core.preset(backend) == (None, alignment, device)
+
+
+def test_preset_asks_a_layout_that_is_a_function_only_for_dims() -> None:
+    asked = []
+
+    def layout(dims: tuple[str, ...]) -> tuple[int, ...]:
+        asked.append(dims)
+        return (1, 0)
+
+    gb.register_backend("preset:function", layout=layout, alignment=4, device="gpu")
+    assert core.preset("preset:function") == (None, 4, ("gpu", 0))
+    assert asked == []
+    assert core.preset("preset:function", "KI") == ((1, 0), 4, ("gpu", 0))
+    assert asked == [("K", "I")]
+    with pytest.raises(ValueError, match=r"layout: .* has 2 entries for 3 indices"):
+        core.preset("preset:function", "IJK")
+    with pytest.raises(gb.BackendError, match='backend: "preset:none" is not known'):
+        core.preset("preset:none")
+    with pytest.raises(ValueError, match="dims: 'II' names a dimension twice"):
+        core.preset("C", "II")
+    with pytest.raises(TypeError, match="backend: expected a name"):
+        core.preset(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes a name and dims"):
+        core.preset()  # type: ignore[call-arg]
 
 
 def test_the_page_has_the_table_that_plans_give() -> None:

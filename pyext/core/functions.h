@@ -15,6 +15,7 @@
     X(VARARGS, set_standing_backend) \
     X(NOARGS, registrations) \
     D(NOARGS, backends) \
+    X(FASTCALL, preset) \
     D(NAMED, register_backend) \
     D(NAMED, empty) \
     D(NAMED, zeros) \
