@@ -7,10 +7,8 @@ static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssiz
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
     if (!plan) return NULL;
-    if (gb_py_plan_on_heap(plan->plan)) return gb_py_array_of(plan, zero);
-    PyObject *array;
-    GB_PY_TURN(array, gb_py_device_array(plan, zero, NULL));
-    return array;
+    return gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, zero)
+                                          : gb_py_device_array(plan, zero, NULL);
 }
 
 /* value: what to fill it with, or NULL. */

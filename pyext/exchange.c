@@ -120,23 +120,8 @@ static int lend_field(void *obj, DLTensor *out) {
     return 0;
 }
 
-/* Nothing of Python stands before these. */
-static int from_object(void *obj, DLManagedTensorVersioned **out) {
-    int rc;
-    GB_PY_TURN_UNLESS(gb_py_is_field((PyObject *)obj) &&
-                          ((gb_py_field *)obj)->location.kind == GB_PY_HEAP,
-                      rc, field_to_tensor(obj, out));
-    return rc;
-}
-
-static int lend(void *obj, DLTensor *out) {
-    int rc;
-    GB_PY_TURN(rc, lend_field(obj, out));
-    return rc;
-}
-
-static int to_object(DLManagedTensorVersioned *tensor, void **out) {
-    GB_PY_TURN(*out, gb_py_from_tensor(gb_py_FieldType, tensor, 0));
+static int field_of_tensor(DLManagedTensorVersioned *tensor, void **out) {
+    *out = gb_py_from_tensor(gb_py_FieldType, tensor, 0);
     return *out ? 0 : -1;
 }
 
@@ -148,9 +133,9 @@ static int work_stream(DLDeviceType type, int32_t id, void **out) {
 static DLPackExchangeAPI table = {
     .header = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .prev_api = NULL},
     .managed_tensor_allocator = allocate,
-    .managed_tensor_from_py_object_no_sync = from_object,
-    .managed_tensor_to_py_object_no_sync = to_object,
-    .dltensor_from_py_object_no_sync = lend,
+    .managed_tensor_from_py_object_no_sync = field_to_tensor,
+    .managed_tensor_to_py_object_no_sync = field_of_tensor,
+    .dltensor_from_py_object_no_sync = lend_field,
     .current_work_stream = work_stream,
 };
 

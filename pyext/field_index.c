@@ -106,15 +106,12 @@ static PyObject *values_of(PyObject *self, PyObject *key, const gb_py_cut *cuts)
     return array && plain ? PyObject_GetItem(array, plain) : NULL;
 }
 
-/* A view needs no turn: nothing that it is made of ever changes. */
 PyObject *gb_py_field_subscript(PyObject *self, PyObject *key) {
     gb_py_cut cuts[GB_MAXDIMS];
     int kind = read_key(self, key, cuts);
     if (kind == GB_PY_KEY_ERROR) return NULL;
     if (kind == GB_PY_KEY_VIEW) return make_view((gb_py_field *)self, cuts);
-    PyObject *values;
-    GB_PY_TURN(values, values_of(self, key, kind ? cuts : NULL));
-    return values;
+    return values_of(self, key, kind ? cuts : NULL);
 }
 
 /* Values from anywhere into a part of a Field that a GPU reaches. */

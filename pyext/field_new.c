@@ -6,13 +6,9 @@
 /* A Field over a new block for the plan. */
 gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero) {
     void *data;
-    gb_py_field *f;
-    if (!gb_py_plan_on_heap(plan->plan)) {
-        GB_PY_TURN(f, gb_py_device_field(plan, zero));
-        return f;
-    }
+    if (!gb_py_plan_on_heap(plan->plan)) return gb_py_device_field(plan, zero);
     if (gb_py_plan_allocate(plan->plan, zero, &data) < 0) return NULL;
-    f = gb_py_field_alloc(gb_py_HostFieldType, -1);
+    gb_py_field *f = gb_py_field_alloc(gb_py_HostFieldType, -1);
     if (!f) return gb_heap_release(data), NULL;
     f->geometry = plan->plan->geometry;
     f->plan = (gb_py_plan_object *)Py_NewRef((PyObject *)plan);

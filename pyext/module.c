@@ -1,7 +1,7 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this
  * order; no file calls a later one, and no folder a later folder:
  *
- * core/       what Python calls: functions.h; where there is no GIL: turns.c; the ways up into
+ * core/       what Python calls: functions.h; the ways up into
  *             Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way:
  *             pending.c; releasing from any thread: decref.c; a request: args.c, dtype.c,
  *             element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
@@ -120,8 +120,8 @@ static int exec(PyObject *module) {
 static PyModuleDef_Slot slots[] = {
     {Py_mod_create, create},
     {Py_mod_exec, exec},
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#ifdef Py_GIL_DISABLED /* caches and lists are written for one thread at a time */
+    {Py_mod_gil, Py_MOD_GIL_USED},
 #endif
     {0, NULL},
 };
@@ -135,12 +135,4 @@ static PyModuleDef definition = {
 };
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
-PyObject *PyInit__core(void) {
-    static void *const themselves[] = {
-        gb_py_empty,         gb_py_zeros,           gb_py_plan,        gb_py_from_dlpack,
-        gb_py_field_dealloc, gb_py_field_subscript, gb_py_field_empty, gb_py_field_zeros};
-    for (size_t i = 0; i < sizeof themselves / sizeof *themselves; i++)
-        if (gb_py_turns_itself((void (*)(void))themselves[i]) < 0) return NULL;
-    if (gb_py_turns_init() < 0 || gb_py_methods_take_turns(methods) < 0) return NULL;
-    return PyModuleDef_Init(&definition);
-}
+PyObject *PyInit__core(void) { return PyModuleDef_Init(&definition); }

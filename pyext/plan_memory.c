@@ -52,7 +52,6 @@ static PyMethodDef methods[] = {
 
 /* The type stands in core/, which knows neither Fields nor the driver. */
 int gb_py_plan_memory_init(PyObject *module) {
-    if (gb_py_methods_take_turns(methods) < 0) return -1;
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         GB_PY_OWNED PyObject *made = PyDescr_NewMethod(gb_py_PlanType, method);
         if (!made || PyObject_SetAttrString((PyObject *)gb_py_PlanType, method->ml_name, made) < 0)

@@ -253,7 +253,7 @@ def test_what_a_python_without_a_gil_compiles_is_compiled(tmp_path: Path) -> Non
         for path in sorted((ROOT / "pyext").rglob("*.c"))
         if "Py_GIL_DISABLED" in path.read_text()
     ]
-    assert any(path.name == "turns.c" for path in sources)
+    assert any(path.name == "module.c" for path in sources)
     for path in sources:
         told(
             [os.environ.get("CC", "cc")],

@@ -183,23 +183,6 @@ def compiled(files: Sources) -> list[str]:
     return wrong
 
 
-def turns(files: Sources) -> list[str]:
-    """pyext/ makes its types and functions through core/turns.h, which puts the lock before them
-    where there is no GIL.
-    """
-    past = re.compile(
-        r"\b(PyType_From\w+|PyModule_AddFunctions|PyModule_AddType|PyCFunction_New\w*|PyDescr_New\w+)\("
-    )
-    return [
-        f"{path}: {m[1]} goes past core/turns.h"
-        for path, text in files.items()
-        if path.startswith("pyext/")
-        and not path.startswith("pyext/core/turns.")
-        and "gb_py_methods_take_turns(" not in text
-        for m in past.finditer(text)
-    ]
-
-
 FACE_OF_CUDA = {"cuda/cuda.h", "cuda/strided.h", "cuda/exports.h"}
 
 
@@ -278,7 +261,6 @@ RULES = [
     signals,
     goroutines,
     compiled,
-    turns,
     driver,
     clock,
     codes,
@@ -326,8 +308,6 @@ WRONG = [
     ),
     (entries, "pyext/a.c", "static int (*f)(gb_error *) = gb_py_go->x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
-    (turns, "pyext/a.c", "static int init(void) { return PyType_FromSpec(&spec) ? 0 : -1; }"),
-    (turns, "pyext/b/a.c", "return PyModule_AddFunctions(module, functions);"),
     (driver, "pyext/a.c", '#include "../cuda/blocks.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (
@@ -413,8 +393,6 @@ RIGHT = [
     ),
     (entries, "bridge/bridge.h", "int gbridge_x(gb_error *e);"),
     (signals, "alloc/a.go", "// no os/signal here\n"),
-    (turns, "pyext/a.c", "static int init(void) { return gb_py_type(&spec, NULL) ? 0 : -1; }"),
-    (turns, "pyext/a.c", "gb_py_methods_take_turns(methods); PyDescr_NewMethod(type, methods);"),
     (
         driver,
         "pyext/core/a.c",

@@ -5,8 +5,6 @@
  * request, and nothing has to be read. A tuple may be new where its numbers are the same,
  * as in empty((nx, ny, nz)), and so is always the tuple of keyword names of f(**spec).
  * Entries hold references, so that an address cannot come back for something else.
- *
- * Where there is no GIL each thread has calls of its own: one that it knows needs no turn.
  */
 #include "plan.h"
 #include "keywords.h"
@@ -24,7 +22,6 @@ typedef struct {
     PyObject *standing; /* the backend that stood; NULL: C, or the call does not ask */
     gb_py_meta *meta;   /* NULL: nothing was asked for besides memory */
     PyObject *args[GB_PY_ARG_COUNT], *names[GB_PY_ARG_COUNT]; /* names: borrowed from kwnames */
-    int forgotten; /* how often all was forgotten before it was read */
 } call;
 static int forgotten;
 
@@ -36,7 +33,7 @@ static void drop(call *old) {
     for (Py_ssize_t i = 0; i < old->n; i++) Py_XDECREF(old->args[i]);
 }
 
-GB_PY_TABLE(call, calls, CALLS, drop)
+static call calls[CALLS];
 
 static int is_number(PyObject *entry, int64_t *value) {
     int overflow = 1;
@@ -88,9 +85,6 @@ static call *slot_of_new(const gb_py_signature *sig, PyObject *const *args, Py_s
 static int same(const call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                 Py_ssize_t n, PyObject *kwnames, PyObject *standing) {
     if (c->sig != sig || c->nargs != nargs || c->n != n || c->standing != standing) return 0;
-#ifdef Py_GIL_DISABLED
-    if (c->forgotten != __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE)) return 0;
-#endif
     for (Py_ssize_t i = 0; i < n; i++)
         if (c->args[i] != args[i] && !(is_new(args[i]) && PyTuple_CheckExact(c->args[i]) &&
                                        same_entries(c->args[i], args[i])))
@@ -123,35 +117,24 @@ static void exchange(call *c, const call *new) {
     drop(&old);
 }
 
-#ifdef Py_GIL_DISABLED
-/* What other threads know is theirs to drop: in their time. */
-void gb_py_forget_calls(void) { __atomic_add_fetch(&forgotten, 1, __ATOMIC_RELEASE); }
-#else
 void gb_py_forget_calls(void) {
     static const call empty;
     forgotten++;
     for (int i = 0; i < CALLS; i++) exchange(&calls[i], &empty);
 }
-#endif
 
-/* A loop over shapes passes the other objects again, and what was constant stays so. Each thread
- * would need one of its own. */
-#ifdef Py_GIL_DISABLED
-#define WAS_CONSTANT(arg, i) 0
-#define REMEMBERED_LAST(c) (void)0
-#else
+/* A loop over shapes passes the other objects again, and what was constant stays so. */
 static const call *last;
-#define WAS_CONSTANT(arg, i) (last && (i) < last->n && last->args[i] == (arg))
-#define REMEMBERED_LAST(c) (last = (c))
-#endif
+static int was_constant(PyObject *arg, Py_ssize_t i) {
+    return last && i < last->n && last->args[i] == arg;
+}
 
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                      Py_ssize_t n, PyObject *kwnames, PyObject *standing, gb_py_plan_object *plan,
-                     const gb_py_meta *meta, int before) {
+                     const gb_py_meta *meta) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!WAS_CONSTANT(args[i], i) && !constant(args[i], 0)) return;
-    if (!(c = calls_own(c))) return;
-    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n, .forgotten = before};
+        if (!was_constant(args[i], i) && !constant(args[i], 0)) return;
+    call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
     if (!gb_py_meta_is_clear(meta)) {
         if (!(new.meta = malloc(sizeof *new.meta))) return;
         *new.meta = *meta;
@@ -162,7 +145,7 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
     for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
     for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
     exchange(c, &new);
-    REMEMBERED_LAST(c);
+    last = c;
 }
 
 static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {
@@ -187,7 +170,7 @@ static gb_py_plan_object *read_call(call *c, const gb_py_signature *sig, PyObjec
         slots[GB_PY_ARG_BACKEND] = standing;
     gb_py_plan_object *plan = gb_py_plan_from_slots(slots, meta, &function_layout);
     if (plan && !meta->fill_value && !function_layout && forgotten == before)
-        remember(c, sig, args, nargs, n, kwnames, standing, plan, meta, before);
+        remember(c, sig, args, nargs, n, kwnames, standing, plan, meta);
     Py_XDECREF(standing);
     return plan;
 }
@@ -227,28 +210,10 @@ static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *
     return plan;
 }
 
-static INLINED gb_py_plan_object *plan_in_turn(const gb_py_signature *sig, PyObject *const *args,
-                                               Py_ssize_t nargs, PyObject *kwnames,
-                                               gb_py_meta *meta) {
+gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args,
+                                       Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
     if (__builtin_expect(gb_py_standing.ask != NULL, 0) && sig->takes_default)
         return plan_in_context(sig, args, nargs, kwnames, meta);
     return plan_under(sig->takes_default ? gb_py_standing.name : NULL, sig, args, nargs, kwnames,
                       meta);
-}
-
-gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args,
-                                       Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
-    gb_py_plan_object *plan;
-#ifdef Py_GIL_DISABLED
-    PyObject *standing = sig->takes_default
-                             ? __atomic_load_n(&gb_py_standing.name, __ATOMIC_ACQUIRE)
-                             : NULL; /* its address alone counts */
-    int in_context = sig->takes_default && __atomic_load_n(&gb_py_standing.ask, __ATOMIC_ACQUIRE);
-    call *c;
-    if (!in_context && find(&c, sig, args, nargs, nargs + (kwnames ? PyTuple_Size(kwnames) : 0),
-                            kwnames, standing))
-        return known(c, meta);
-#endif
-    GB_PY_TURN(plan, plan_in_turn(sig, args, nargs, kwnames, meta));
-    return plan;
 }

@@ -23,7 +23,6 @@
 #include "../../alloc/plan.h"
 #include "functions.h"
 #include "owned.h"
-#include "turns.h"
 
 /* Python 3.12's headers leave out the reference, because None and the others live for ever
  * there. The same wheel runs on 3.11, where they do not. */
@@ -35,6 +34,20 @@
 #define Py_RETURN_TRUE return Py_NewRef(Py_True)
 #define Py_RETURN_FALSE return Py_NewRef(Py_False)
 #define Py_RETURN_NOTIMPLEMENTED return Py_NewRef(Py_NotImplemented)
+
+enum {
+    GB_PY_FINAL = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    GB_PY_OPEN = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE
+};
+
+/* Makes a type, kept for good in *type, and an attribute of the module unless that is NULL. */
+static inline int gb_py_add_type(PyObject *module, PyTypeObject **type, PyType_Spec spec,
+                                 PyTypeObject *base) {
+    *type = (PyTypeObject *)PyType_FromSpecWithBases(&spec, (PyObject *)base);
+    if (!*type) return -1;
+    if (!module) return 0;
+    return PyModule_AddObjectRef(module, strrchr(spec.name, '.') + 1, (PyObject *)*type);
+}
 
 /* Slots of heap types are read through the limited API. */
 #define GB_PY_FREE_OBJECT(self)                              \

@@ -89,7 +89,7 @@ static int ask_dlpack(gb_py_dtype *d) {
     return 0;
 }
 
-static gb_py_dtype *record_of(PyArray_Descr *descr) {
+gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     int i = slot(descr);
     if (__builtin_expect(memo[i].key == (PyObject *)descr &&
                              memo[i].record->names == PyDataType_NAMES(descr),
@@ -107,32 +107,6 @@ static gb_py_dtype *record_of(PyArray_Descr *descr) {
     if (!d->names || flat) remember(0, (PyObject *)descr, d);
     return d;
 }
-
-#ifdef Py_GIL_DISABLED
-/* Numbers in the machine's own order are what most memory holds: their records stay, and are found
- * without a turn. */
-static gb_py_dtype *numbers[NPY_NTYPES_LEGACY];
-
-static gb_py_dtype *keep(gb_py_dtype *record, int n) {
-    GB_PY_OWNED PyArray_Descr *own =
-        PyTypeNum_ISNUMBER(n) || n == NPY_BOOL ? PyArray_DescrFromType(n) : NULL;
-    if (!record || own != record->descr || numbers[n]) return record;
-    gb_py_never_count((PyObject *)record);
-    __atomic_store_n(&numbers[n], record, __ATOMIC_RELEASE);
-    return record;
-}
-
-gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
-    int n = descr->type_num;
-    gb_py_dtype *record =
-        n >= 0 && n < NPY_NTYPES_LEGACY ? __atomic_load_n(&numbers[n], __ATOMIC_ACQUIRE) : NULL;
-    if (record && record->descr == descr) return record;
-    GB_PY_TURN(record, keep(record_of(descr), n));
-    return record;
-}
-#else
-gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) { return record_of(descr); }
-#endif
 
 gb_py_dtype *gb_py_dtype_of_type(int type) {
     GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(type));

@@ -67,7 +67,6 @@ int gb_py_handler_init(PyObject *module) {
     gb_py_handler =
         PyCapsule_New(&handler, PyCapsule_GetName(PyDataMem_DefaultHandler),
                       NULL); /* NumPy's own text: compared for each block, soonest with itself */
-    if (gb_py_handler) gb_py_never_count(gb_py_handler);
     return gb_py_handler ? 0 : -1;
 }
 

@@ -40,7 +40,6 @@ int gb_py_of_the_type_init(PyObject *module) {
 
 int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods,
                       void (*refuse)(PyObject *obj, PyObject *name)) {
-    if (gb_py_methods_take_turns(methods) < 0) return -1;
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         GB_PY_OWNED hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
         if (!h) return -1;

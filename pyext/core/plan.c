@@ -13,25 +13,12 @@ static uint64_t made;
 gb_py_plan_object *gb_py_plan_by_number(uint64_t number) {
     gb_py_plan_object *p = alive;
     while (p && p->plan->want.plan != number) p = p->next;
-#ifdef Py_GIL_DISABLED
-    PyObject *living = NULL;
-    if (p) (void)PyWeakref_GetRef(p->self, &living);
-    return (gb_py_plan_object *)living;
-#else
     return (gb_py_plan_object *)Py_XNewRef((PyObject *)p);
-#endif
 }
 
 gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
     gb_py_plan_object *self = (gb_py_plan_object *)PyType_GenericAlloc(gb_py_PlanType, 0);
     if (!self) return free(plan), NULL;
-#ifdef Py_GIL_DISABLED
-    if (!(self->self = PyWeakref_NewRef((PyObject *)self, NULL))) {
-        free(plan);
-        GB_PY_FREE_OBJECT((PyObject *)self);
-        return NULL;
-    }
-#endif
     gb_plan_finish(plan);
     plan->want.plan = ++made;
     self->next = alive;
@@ -65,9 +52,6 @@ static void dealloc(PyObject *self) {
     if (p->previous) p->previous->next = p->next;
     else alive = p->next;
     free(p->plan);
-#ifdef Py_GIL_DISABLED
-    Py_XDECREF(p->self);
-#endif
     Py_XDECREF((PyObject *)p->dtype);
     GB_PY_FREE_OBJECT(self);
 }

@@ -13,9 +13,6 @@ typedef struct gb_py_plan_object {
     gb_plan *plan;                             /* C memory, never changed */
     gb_py_dtype *dtype;
     PyObject *weakrefs;
-#ifdef Py_GIL_DISABLED
-    PyObject *self; /* a weak reference: what is on the list may be dying, and wait for its turn */
-#endif
 } gb_py_plan_object;
 
 extern PyTypeObject *gb_py_PlanType;

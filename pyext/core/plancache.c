@@ -22,7 +22,7 @@ static void drop(entry *old) {
     Py_XDECREF((PyObject *)old->plan);
 }
 
-GB_PY_TABLE(entry, cache, SETS *WAYS, drop)
+static entry cache[SETS * WAYS];
 
 _Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t),
                "a new field belongs into pack() as well");
@@ -81,8 +81,7 @@ gb_py_plan_object *gb_py_plan_for(gb_request *r, gb_py_dtype *dtype) {
     gb_py_plan_object *plan = work_out(r, dtype);
     if (!plan) return NULL;
     uint64_t *copy = malloc(n * sizeof *words);
-    if (copy) set = cache_own(set);
-    if (!copy || !set) return free(copy), plan;
+    if (!copy) return plan;
     memcpy(copy, words, n * sizeof *words);
     entry oldest = set[WAYS - 1];
     memmove(set + 1, set, (WAYS - 1) * sizeof *set);

@@ -36,8 +36,7 @@ void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     GB_PY_OWNED PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
     GB_PY_HELD PyObject *plan = NULL;
-    if (gb_debugging && plan_number)
-        GB_PY_TURN(plan, (PyObject *)gb_py_plan_by_number(plan_number));
+    if (gb_debugging && plan_number) plan = (PyObject *)gb_py_plan_by_number(plan_number);
     GB_PY_OWNED PyObject *what = plan ? PyObject_Repr(plan) : NULL;
     GB_PY_OWNED PyObject *text = name ? PyUnicode_FromFormat(what ? "%U:%d\n%U" : "%U:%d", name,
                                                              PyFrame_GetLineNumber(frame), what)

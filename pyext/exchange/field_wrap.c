@@ -69,8 +69,8 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     return (PyObject *)f;
 }
 
-static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                             PyObject *kwnames) {
+PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames) {
     static const gb_py_signature sig = {"from_dlpack",
                                         {GB_PY_ARG_X, GB_PY_ARG_DIMS},
                                         2,
@@ -91,14 +91,4 @@ static PyObject *from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
         set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0)
         Py_CLEAR(f);
     return (PyObject *)f;
-}
-
-/* Memory that is taken as it is needs no turn; a capsule that the program holds does, since other
- * threads may take its tensor. */
-PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames) {
-    PyObject *made;
-    GB_PY_TURN_UNLESS(nargs == 1 && !kwnames && !PyCapsule_CheckExact(args[0]), made,
-                      from_dlpack(self, args, nargs, kwnames));
-    return made;
 }

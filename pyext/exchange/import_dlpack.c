@@ -42,7 +42,6 @@ static PyType_Slot owner_slots[] = {
 };
 
 int gb_py_import_dlpack_init(PyObject *module) {
-    if (gb_py_turns_itself((void (*)(void))owner_dealloc) < 0) return -1;
     return gb_py_add_type(NULL, &owner_type,
                           (PyType_Spec){"gridbuf._core._DLPackOwner", sizeof(tensor_owner), 0,
                                         GB_PY_FINAL, owner_slots},
@@ -176,23 +175,6 @@ static void rename_back(PyObject *capsule, const char *fresh) {
     (void)PyCapsule_SetName(capsule, fresh);
 }
 
-/* Renames the capsule as consumed. Where there is no GIL another thread may have been faster. */
-static int take(PyObject *capsule, names n) {
-#ifdef Py_GIL_DISABLED
-    int fresh;
-    Py_BEGIN_CRITICAL_SECTION(capsule);
-    fresh = PyCapsule_IsValid(capsule, n.fresh) && PyCapsule_SetName(capsule, n.used) == 0;
-    Py_END_CRITICAL_SECTION();
-    return fresh              ? 0
-           : PyErr_Occurred() ? -1
-                              : (PyErr_SetString(PyExc_BufferError,
-                                                 "DLPack: another thread has consumed the capsule"),
-                                 -1);
-#else
-    return PyCapsule_SetName(capsule, n.used);
-#endif
-}
-
 /* The tensor moves into a tensor_owner of ours. Its capsule, if it came in one, is renamed as
  * consumed before any Python code can run, which might consume it again; until all has worked
  * nothing is taken over. */
@@ -204,7 +186,7 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
     if (!k) return NULL;
     k->tensor = tensor;
     PyObject *object = NULL;
-    if (!capsule || take(capsule, n) == 0) {
+    if (!capsule || PyCapsule_SetName(capsule, n.used) == 0) {
         object = over(type, &own.t, readonly, (PyObject *)k);
         if (object) k->release = release;
         else if (capsule) rename_back(capsule, n.fresh);

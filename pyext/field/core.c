@@ -11,8 +11,8 @@ PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType,
 
 /* Views come and go: the memory of a few waits for the next, which saves an allocator and most of
  * the zeros. Plain host Fields only, which are of one size. Not under a sanitizer, which would take
- * the use of a dead Field for that of a new one, nor where there is no GIL: other threads may still
- * look whether a dead Field is one. */
+ * the use of a dead Field for that of a new one, nor in a free-threaded Python, whose collector
+ * visits every block. */
 #if defined(__SANITIZE_ADDRESS__) || defined(Py_GIL_DISABLED)
 #define SPARES 0
 #else

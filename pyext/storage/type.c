@@ -49,29 +49,11 @@ static PyObject *of(PyObject *cls, PyObject *const *args, Py_ssize_t nargs) {
                              nargs == 4 ? args[3] : Py_None);
 }
 
-#ifdef Py_GIL_DISABLED
-/* Python would exchange it out of turn. */
-static PyObject *get_meta(PyObject *self, void *unused) {
-    if (!((gb_py_storage *)self)->meta) PyErr_SetString(PyExc_AttributeError, "_meta");
-    return Py_XNewRef(((gb_py_storage *)self)->meta);
-}
-static int set_meta(PyObject *self, PyObject *value, void *unused) {
-    if (!value) return PyErr_SetString(PyExc_AttributeError, "_meta: it cannot be deleted"), -1;
-    GB_PY_OWNED PyObject *before = ((gb_py_storage *)self)->meta;
-    ((gb_py_storage *)self)->meta = Py_NewRef(value);
-    return 0;
-}
-static PyGetSetDef getset[] = {{"_meta", get_meta, set_meta, "What the indices mean.", NULL},
-                               {NULL}};
-#endif
-
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(gb_py_storage, weakrefs), READONLY, NULL},
     {"_host", T_OBJECT_EX, offsetof(gb_py_storage, host), READONLY, "The host buffer or None."},
     {"_dev", T_OBJECT_EX, offsetof(gb_py_storage, dev), READONLY, "The device buffer or None."},
-#ifndef Py_GIL_DISABLED
     {"_meta", T_OBJECT_EX, offsetof(gb_py_storage, meta), 0, "What the indices mean."},
-#endif
     {"_pair", T_OBJECT_EX, offsetof(gb_py_storage, pair), READONLY,
      "Both buffers of a software-managed storage, or None."},
     {NULL},
@@ -112,9 +94,6 @@ static PyType_Slot type_slots[] = {
     {Py_tp_traverse, traverse},
     {Py_tp_clear, clear},
     {Py_tp_members, members},
-#ifdef Py_GIL_DISABLED
-    {Py_tp_getset, getset},
-#endif
     {Py_tp_methods, methods},
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},

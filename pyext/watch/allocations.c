@@ -251,9 +251,6 @@ static PyDataMem_Handler handler = {
 /* (files to pass over, least bytes): the handler to install; it passes on to the one that is
  * there when it is first made. */
 PyObject *gb_py_watch_start(PyObject *self, PyObject *args) {
-#ifdef Py_GIL_DISABLED /* the tables have one writer at a time */
-    return PyErr_Format(PyExc_RuntimeError, "watch_start: not on a free-threaded Python");
-#endif
     PyObject *names;
     long long least;
     if (!PyArg_ParseTuple(args, "O!L:watch_start", &PyTuple_Type, &names, &least)) return NULL;

@@ -88,7 +88,6 @@ static PyType_Slot slots[] = {
 };
 
 int gb_py_stand_in_init(PyObject *module) {
-    if (gb_py_turns_itself((void (*)(void))call) < 0) return -1;
     PyType_Spec spec = {"gridbuf._core._StandIn", sizeof(stand_in), 0, GB_PY_FINAL, slots};
     return gb_py_add_type(NULL, &stand_in_type, spec, NULL);
 }
