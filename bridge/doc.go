@@ -11,6 +11,7 @@
 //   - bridge.h: the two tables, Go's calls and the extension's C that Go calls; pyext/core/go.c loads the library
 //   - guard.go: what every export runs in, and how an error or a panic becomes a gb_error
 //   - exports.go: the exports of bridge.h
+//   - start.go: the first call, which makes the threads of Go's runtime
 //   - gufunc.h and gufunc_exports.go: records and exports of gufuncs
 //   - gufunc.go and gufunc_reduce.go: numbers and records of C to types of Go, and back
 //   - request.go and reduce_request.go: a call and a reduction as the extension encodes them

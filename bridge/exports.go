@@ -11,10 +11,10 @@ import (
 	"gridbuf/internal/record"
 )
 
-// The first call: it waits until Go's runtime has started.
+// The first call, which waits until Go's runtime has started.
 //
 //export gbridge_start
-func gbridge_start(e *C.gb_error) C.int { return guard(e, func() error { return nil }) }
+func gbridge_start(e *C.gb_error) C.int { return guard(e, start) }
 
 //export gbridge_explain
 func gbridge_explain(dims *C.int32_t, ndim C.int32_t, words *C.int64_t, n C.int64_t, room *C.char, size C.int64_t, e *C.gb_error) C.int {

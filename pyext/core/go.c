@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,7 +40,8 @@ static int refuse(gb_error *e, const char *format, ...) {
 /* ---- room for Go: its runtime ends the process where it cannot make a thread, or reserve
  * addresses ---- */
 
-enum { BESIDES = 6, MOST_THREADS = 64 }; /* threads of Go's runtime beside one for each processor */
+/* Threads of Go's runtime beside one for each processor, and most of all (bridge/start.go). */
+enum { BESIDES = 8, MOST_THREADS = 64 };
 /* Addresses that the runtime reserves, beside the stacks; and the C library for the malloc of each
  * thread. */
 static const size_t RUNTIME = (size_t)1 << 30, THREAD = (size_t)128 << 20;
@@ -54,9 +56,11 @@ static void *wait_for_unlock(void *lock) {
 static int has_room(gb_error *e) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t made[MOST_THREADS];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int wanted = processors + BESIDES < MOST_THREADS ? (int)processors + BESIDES : MOST_THREADS,
-        n = 0;
+    const char *asked = getenv("GOMAXPROCS");
+    long processors = sysconf(_SC_NPROCESSORS_ONLN), others = asked ? atol(asked) : 0;
+    if (processors < others) processors = others;
+    int wanted = processors + BESIDES < MOST_THREADS ? (int)processors + BESIDES : MOST_THREADS;
+    int n = 0;
     pthread_mutex_lock(&gate);
     while (n < wanted && pthread_create(&made[n], NULL, wait_for_unlock, &gate) == 0) n++;
     size_t reserved = RUNTIME + (size_t)wanted * THREAD;

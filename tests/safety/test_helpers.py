@@ -33,20 +33,41 @@ DOORS = {
     "reduce": "print(gufunc.from_ufunc(np.add).reduce(np.arange(4e6)))",
     "reduce axis": "print(gufunc.from_ufunc(np.add).reduce(np.ones((4, 1_000_000)), axis=1).sum())",
 }
+NEED_GO = {"numpy's loop", "shipped", "matrices", "reduce", "reduce axis"}
+# Children of one program, which has no Go; each is a user of its own, with `spare` threads to spare.
 LIMITED = """
 import ctypes, os, resource, sys
 import numpy as np
 import gridbuf as gb
 from gridbuf import gufunc
-gb.set_num_threads(6)
-os.setresuid({user}, {user}, 0)   # the limit binds the real user
-ctypes.CDLL(None).setfsuid(0)       # and files may be root's
-spare = int(sys.argv[1])
-here = len(os.listdir("/proc/self/task"))
-resource.setrlimit(resource.RLIMIT_NPROC, (here + spare, here + spare))
-for again in range(5):
-    {door}
-assert len(os.listdir("/proc/self/task")) <= here + spare
+
+def limit(spare):
+    user = {user} + spare
+    os.setresuid(user, user, 0)         # the limit binds the real user
+    ctypes.CDLL(None).setfsuid(0)       # and files may be root's
+    most = len(os.listdir("/proc/self/task")) + spare
+    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    return most
+
+def child(spare):
+    gb.set_num_threads(6)
+    if {loaded}:
+        gufunc.sqrt(np.arange(4.0))     # small: Go is loaded, and no helper is made
+    most = limit(spare)
+    try:
+        for again in range(5):
+            {door}
+    except RuntimeError as error:
+        print(type(error).__name__, "this needs the Go runtime" in str(error), "ulimit -u" in str(error))
+    assert len(os.listdir("/proc/self/task")) <= most
+
+for spare in range(21):
+    if os.fork() == 0:
+        child(spare)
+        sys.stdout.flush()
+        os._exit(0)
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    print("--", spare, status, flush=True)
 """
 
 
@@ -58,18 +79,68 @@ def result(door: str) -> str:
     )
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+def limited(door: str, loaded: bool) -> list[str]:
+    """What a door prints with 0 to 20 threads to spare."""
+    user = 2_000_000 + os.getpid() * 21
+    parts = python(LIMITED.format(user=user, door=DOORS[door], loaded=loaded)).split("-- ")
+    printed = [parts[0], *(part.partition("\n")[2] for part in parts[1:-1])]
+    ends = [part.partition("\n")[0] for part in parts[1:]]
+    assert ends == [f"{spare} 0" for spare in range(21)]
+    return [text.strip() for text in printed]
+
+
+only_root = pytest.mark.skipif(
     os.getuid() != 0, reason="becomes a user of its own, to whom RLIMIT_NPROC applies"
 )
+
+
+@pytest.mark.slow
+@only_root
 @pytest.mark.parametrize("door", DOORS)
 def test_where_no_thread_may_be_made_work_goes_on_with_those_that_are_there(door: str) -> None:
-    expected = result(DOORS[door])
-    for spare in (0, 1, 2, 20):
-        assert (
-            python(LIMITED.format(user=2_000_000 + os.getpid(), door=DOORS[door]), str(spare))
-            == expected
-        ), spare
+    """Go was loaded before the limit, or is not needed."""
+    assert limited(door, loaded=door in NEED_GO) == [result(DOORS[door])] * 21
+
+
+@pytest.mark.slow
+@only_root
+@pytest.mark.parametrize("door", sorted(NEED_GO))
+def test_where_go_has_no_room_for_its_threads_the_call_is_refused(door: str) -> None:
+    """Go was not loaded before the limit. With enough threads to spare the call runs."""
+    refused, answer = "RuntimeError True True", result(DOORS[door])
+    printed = limited(door, loaded=False)
+    assert printed[0] == refused and printed[-1] == answer
+    assert sorted(printed, key=[refused, answer].index) == printed
+
+
+@pytest.mark.slow
+@only_root
+def test_go_makes_no_thread_after_it_was_loaded() -> None:
+    """Go's runtime ends the process where it cannot make one. GOGC=1: its collector, which runs on
+    all processors, begins every few calls.
+    """
+    program = """
+import ctypes, os, resource
+import numpy as np
+import gridbuf as gb
+from gridbuf import gufunc
+gb.set_num_threads(1)
+gufunc.sqrt(np.arange(4.0))
+os.setresuid({user}, {user}, 0)
+ctypes.CDLL(None).setfsuid(0)
+here = len(os.listdir("/proc/self/task"))
+resource.setrlimit(resource.RLIMIT_NPROC, (here, here))
+for again in range(300):
+    for ufunc in (np.add, np.multiply, np.hypot):
+        made = gufunc.from_ufunc(ufunc)
+        for dtype in "fd":
+            for ndim in range(6):
+                made(np.ones((2,) * ndim, dtype), np.ones((2,) * ndim, dtype))
+assert len(os.listdir("/proc/self/task")) == here
+"""
+    for processors in (1, 2, 8, 40):
+        text = program.format(user=3_000_000 + os.getpid() * 100 + processors)
+        python(text, GOGC="1", GOMAXPROCS=str(processors))
 
 
 def test_helpers_are_made_when_first_wanted_and_have_no_signals() -> None:
