@@ -94,7 +94,7 @@ func TestWhatAPlanGivesSatisfiesItsSpec(t *testing.T) {
 	}
 }
 
-// The extension's tests hold gridbuf/requirements.py to the same table.
+// The extension's tests hold gridbuf/checks.py to the same table.
 func TestWhatTheTableSaysIsMissed(t *testing.T) {
 	table, err := os.ReadFile("testdata/satisfy.jsonl")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ type Descr struct {
 }
 
 // maxNesting is how deeply structured types may lie in one another. Nobody's go further, and a hostile one must not use up the stack.
-// gridbuf/structured.py has the same rules for Python's lists; testdata/refused.jsonl holds both to the same words.
+// gridbuf/wrapping.py has the same rules for Python's lists; testdata/refused.jsonl holds both to the same words.
 const maxNesting = 16
 
 // ParseDescr reads the fields of a structured type of itemSize bytes.

@@ -19,7 +19,7 @@
 // the same functions. It is C because a forked child, which has no Go, reads
 // interfaces too, and because there is one set of rules. The lists that name the fields
 // of structured types are taken apart where they are written: here by descr.go, in the
-// extension by gridbuf/structured.py; testdata/refused.jsonl holds both to the same words.
+// extension by gridbuf/wrapping.py; testdata/refused.jsonl holds both to the same words.
 //
 // # Where readers differ
 //

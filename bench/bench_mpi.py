@@ -15,7 +15,7 @@ from typing import Any
 
 import many_ranks
 
-from gridbuf import mpirun
+from gridbuf import machine
 
 CASES: list[Any] = []
 Fact = tuple[str, float, float, str]
@@ -29,11 +29,11 @@ OLD = {  # how many times faster than derived datatypes
 
 
 def measured(*names: str) -> list[dict[str, Any]]:
-    if mpirun.missing():
+    if machine.missing_for_mpi():
         return []
-    command = [*mpirun.command(2), sys.executable, str(HERE / "mpi_ranks.py"), *names]
+    command = [*machine.mpirun_command(2), sys.executable, str(HERE / "mpi_ranks.py"), *names]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, env=mpirun.environment()
+        command, stdout=subprocess.PIPE, text=True, check=True, env=machine.mpi_environment()
     )
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 

@@ -17,7 +17,7 @@ from sphinx.ext.autodoc.mock import mock
 from sphinx.util import logging
 
 import gridbuf
-from gridbuf.compiler import cxx_command
+from gridbuf.machine import cxx_command
 
 project = "gridbuf"
 author = "the gridbuf developers"

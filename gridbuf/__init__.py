@@ -51,8 +51,8 @@ from gridbuf._core import (
     zeros,
 )
 from gridbuf.arrays import copy, empty_like, from_array, full_like, ones_like, zeros_like
-from gridbuf.async_copy import Copy, copy_async
-from gridbuf.checking import Check, check
+from gridbuf.checks import Check, check
+from gridbuf.copies import Copy, copy_async
 from gridbuf.defaults import default_backend, get_default_backend, set_default_backend
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import gridbuf
-from gridbuf import running, startup
+from gridbuf import commands, startup
+from gridbuf.commands import UsageError, quiet_pipe
 from gridbuf.demo.options import add_arguments as add_demo_arguments
-from gridbuf.errors import UsageError, quiet_pipe
 from gridbuf.paper.options import add_arguments as add_distributed_arguments
 from gridbuf.watch.main import add_arguments as add_watch_arguments
 
@@ -125,7 +125,7 @@ def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help=f"{', '.join(startup.PARTS)}, or none (default {startup.USUAL})",
     )
-    running.add_arguments(parser)
+    commands.add_arguments(parser)
     parser.set_defaults(run=_run)
 
 
@@ -136,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> Any:
         raise UsageError(f"--install: {error}") from error
     startup.install(names)
     startup.let_children_know(names)
-    return running.execute(running.words_of(arguments), way=arguments.way)
+    return commands.execute(commands.words_of(arguments), way=arguments.way)
 
 
 # ---- plan ----

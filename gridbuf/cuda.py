@@ -12,6 +12,7 @@ Examples
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 from gridbuf import _core
@@ -171,3 +172,77 @@ def stream(handle: Any) -> Iterator[int]:
         yield number
     finally:
         _core.cuda_set_stream(before)
+
+
+# ---- cupy's arrays over gridbuf's device memory ----
+
+
+def _cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise ImportError(
+            "device: arrays on the GPU are cupy's, which is not installed (pip install"
+            " cupy-cuda13x, or the one for your CUDA); gridbuf.Field.empty(..., device='gpu')"
+            " needs no cupy, and device='cpu' gives the same layout on the host"
+        ) from error
+    return cupy
+
+
+def array_over(
+    owner: Any,
+    address: int,
+    before: int,
+    after: int,
+    device: int,
+    shape: tuple[int, ...],
+    dtype: Any,
+    strides: tuple[int, ...],
+) -> Any:
+    """A cupy.ndarray whose first element is at address; its memory reaches from `before` bytes
+    below to `after` above.
+    """
+    cupy = _cupy()
+    memory = cupy.cuda.UnownedMemory(address - before, before + after, owner, device)
+    return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, before), strides)
+
+
+def stream_of(device: int) -> int:
+    """The handle of cupy's current stream; 0 is the default stream, on which cupy works unless told
+    otherwise.
+    """
+    cupy = _cupy()
+    try:
+        return int(cupy.cuda.get_current_stream(device).ptr)
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver, no streams
+        return 0
+
+
+# ---- gridbuf's device pool as functions of Python, for libraries that call back ----
+
+
+@cache
+def _pool_functions() -> tuple[Any, Any]:
+    import ctypes
+
+    functions = _core.cuda_exports()
+    size, number, pointer = ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p
+    malloc = ctypes.CFUNCTYPE(pointer, size, number, pointer)
+    free = ctypes.CFUNCTYPE(None, pointer, size, number, pointer)
+    return malloc(functions["torch_malloc"]), free(functions["torch_free"])
+
+
+def pool_allocate(nbytes: int, device: int, stream: Any = None) -> int:
+    """The address of a new block; MemoryError when there is none to be had."""
+    address = _pool_functions()[0](nbytes, device, handle_of(stream))
+    if not address:
+        raise MemoryError(
+            f"gridbuf has no {nbytes} bytes on GPU {device} (gridbuf.memory.stats(device='gpu')"
+            " says who has)"
+        )
+    return int(address)
+
+
+def pool_release(address: int, nbytes: int, device: int, stream: Any = None) -> None:
+    """Give a block back to the pool."""
+    _pool_functions()[1](address, nbytes, device, handle_of(stream))

@@ -1,5 +1,5 @@
-"""What an object says of its indices, and the arrays behind it (the utilities of GT4Py's
-"Allocation and Array Interfaces").
+"""What an object says of its indices, its halo and its memory, and the arrays behind it (the
+utilities of GT4Py's "Allocation and Array Interfaces").
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.described import entries_of, pick
+from gridbuf import _core
 
 MOST = 32  # indices
 
@@ -279,6 +279,89 @@ def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:
     """An origin in the order I, J, K, 0, 1, ... brought into the order of dims."""
     order = canonical(dims)
     return tuple(origin[order.index(d)] for d in dims)
+
+
+# ---- __gt_interface__ ----
+
+
+def entries_of(obj: Any) -> Mapping[Any, Any] | None:
+    """What an object says in `__gt_interface__`, or under its later name; None if it says
+    nothing.
+    """
+    for name in ("__gt_interface__", "__gt_data_interface__"):
+        try:
+            entries = getattr(obj, name)
+        except AttributeError as error:
+            if error.name not in (None, name):  # the property is there, and what it asks for is not
+                raise
+            continue
+        if entries is not None:
+            if not isinstance(entries, Mapping):
+                raise TypeError(
+                    f"{name}: expected a map from device to description, got {entries!r}"
+                )
+            return entries
+    return None
+
+
+def pick(entries: Mapping[Any, Any], device: tuple[str, int] | str | None) -> Any:
+    """The entry for a device, or None."""
+    if device is None:
+        keys: tuple[Any, ...] = (None, "cpu")
+    elif device == "gpu":
+        numbered = sorted(
+            key for key in entries if isinstance(key, tuple) and key and key[0] == "gpu"
+        )
+        keys = ("gpu", *numbered)
+    else:
+        keys = (device, "gpu")
+    return next((entries[key] for key in keys if key in entries), None)
+
+
+# ---- the halo of the Field or storage below an array ----
+
+
+def shared_halo(array: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
+    """Origin and halo in index order; None and None where the array shows other points, or memory
+    of its own.
+    """
+    if dims is None or not hasattr(array, "attrs"):
+        return None, None
+    data = getattr(array, "data", None)
+    owner = _owner(data)
+    names = (
+        () if owner is None else tuple(owner.dims if isinstance(owner, _core.Field) else owner.axes)
+    )
+    if not names or set(names) != set(dims):
+        return None, None
+    order = [names.index(dim) for dim in dims]
+    if _extents(data) != [_extents(owner)[i] for i in order] or _start(data) != _start(owner):
+        return None, None
+    pairs = (getattr(owner, "origin", None), owner.halo)
+    origin, halo = (None if each is None else tuple(each[i] for i in order) for each in pairs)
+    return origin, halo
+
+
+def _owner(data: Any) -> Any:
+    """The Field or storage at the end of a chain of views, or inside of what xarray holds; None
+    where there is none.
+    """
+    base = data if isinstance(data, np.ndarray) else getattr(data, "storage", None)
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return base if isinstance(base, (_core.Field, _core.StorageBase)) else None
+
+
+def _extents(array: Any) -> list[tuple[int, int]]:
+    """Size and stride along each index; a single element has no stride to speak of."""
+    return [
+        (n, stride if n > 1 else 0) for n, stride in zip(array.shape, array.strides, strict=True)
+    ]
+
+
+def _start(array: Any) -> int:
+    """The address of the first element."""
+    return int(as_numpy(array).__array_interface__["data"][0])
 
 
 __all__ = ["as_cupy", "as_numpy", "get_dims", "get_origin"]

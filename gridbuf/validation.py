@@ -1,9 +1,10 @@
-"""The arguments that many functions take, read once: what is wrong with their kind is a TypeError,
-with their value a ValueError.
+"""Arguments that many functions take, read once, and the word that was meant.
+
+A wrong kind is a TypeError, a wrong value a ValueError.
 """
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,3 +52,28 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     except (TypeError, ValueError):
         found = _core.plan((), dtype).dtype
     return found
+
+
+_OTHER_NAMES = {
+    "axes": "dims",
+    "axis": "dims",
+    "dimensions": "dims",
+    "defaults": "backend",
+    "default": "backend",
+}  # at other doors
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """What an error adds: "; did you mean 'x'?", or nothing where no known word is near."""
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in known}
+    begun = sorted(
+        (name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len
+    )
+    near = (
+        begun
+        or get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
+        or [_OTHER_NAMES.get(word.lower(), "")]
+    )
+    return f"; did you mean {by_lower[near[0]]!r}?" if near[0] in by_lower else ""

@@ -1,4 +1,4 @@
-/* requirements.c: whether a Field's memory is as a request wants it; gridbuf/requirements.py has
+/* requirements.c: whether a Field's memory is as a request wants it; gridbuf/checks.py has
  * the words. */
 #include "field/field.h"
 #include "core/keywords.h"

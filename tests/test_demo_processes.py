@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
-from gridbuf import mpirun
+from gridbuf import machine
+from gridbuf.commands import UsageError
 from gridbuf.demo import blocks, checks, processes
-from gridbuf.errors import UsageError
 
 VALUES = np.random.default_rng(3).uniform(280, 300, (15, 12, 3))
 
@@ -86,11 +86,13 @@ def test_an_mpi_that_does_not_run_is_named_and_done_without(
 
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mpirun, "find_spec", lambda name: None)
-    assert mpirun.missing().startswith("mpi4py is not installed")
-    monkeypatch.setattr(mpirun, "find_spec", find_spec)
-    monkeypatch.setattr(mpirun.shutil, "which", lambda name: None)
-    assert find_spec("mpi4py") is None or mpirun.missing().startswith("there is no mpirun on PATH")
+    monkeypatch.setattr(machine, "find_spec", lambda name: None)
+    assert machine.missing_for_mpi().startswith("mpi4py is not installed")
+    monkeypatch.setattr(machine, "find_spec", find_spec)
+    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
+    assert find_spec("mpi4py") is None or machine.missing_for_mpi().startswith(
+        "there is no mpirun on PATH"
+    )
 
 
 def test_open_mpi_is_told_where_processes_may_not_read_each_other(
@@ -98,8 +100,8 @@ def test_open_mpi_is_told_where_processes_may_not_read_each_other(
 ) -> None:
     name = "OMPI_MCA_btl_vader_single_copy_mechanism"
     for may, told in ((True, None), (False, "none")):
-        monkeypatch.setattr(mpirun, "_reads_others", lambda may=may: may)
-        assert mpirun.environment().get(name) == told
+        monkeypatch.setattr(machine, "_reads_others", lambda may=may: may)
+        assert machine.mpi_environment().get(name) == told
 
 
 @pytest.mark.parametrize("ranks", [-1, 65])
@@ -113,7 +115,7 @@ def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.slow
 def test_four_processes() -> None:
     pytest.importorskip("gt4py")
-    if why := mpirun.missing():
+    if why := machine.missing_for_mpi():
         pytest.skip(why)
     from gridbuf.demo import stencils
 

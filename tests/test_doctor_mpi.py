@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from eventually import eventually
 
-from gridbuf import doctor, doctor_mpi
+from gridbuf import doctor
 from gridbuf.distributed.ranks import shared_memory as sharing
 
 PLAYED = """
@@ -39,7 +39,7 @@ def play(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
     )
-    monkeypatch.setattr(doctor_mpi, "version", lambda name: "9.8")
+    monkeypatch.setattr(doctor, "version", lambda name: "9.8")
 
 
 @pytest.mark.skipif(not sharing.machine(), reason="no memory to share here")
@@ -47,7 +47,7 @@ def test_a_healthy_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     play(tmp_path, monkeypatch, PLAYED.format(tag=2**20, init="pass", level=1))
-    found = dict(doctor_mpi.entries())
+    found = dict(doctor.mpi_entries())
     assert found.pop("mpirun")
     assert found == {
         "mpi4py": "9.8",
@@ -63,20 +63,20 @@ def test_a_healthy_library(
 def test_where_no_memory_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "machine", str)
     assert (
-        doctor_mpi._sharing()
+        doctor._sharing()
         == "messages are sent: there is no memory that both ranks could have (memfd, /proc)"
     )
     monkeypatch.setenv(sharing.VARIABLE, "0")
-    assert doctor_mpi._sharing() == "messages are sent: GRIDBUF_SHARED_MESSAGES=0"
+    assert doctor._sharing() == "messages are sent: GRIDBUF_SHARED_MESSAGES=0"
     monkeypatch.setenv(sharing.VARIABLE, "no")
-    assert "neither '0' nor '1'" in doctor_mpi._sharing()
+    assert "neither '0' nor '1'" in doctor._sharing()
 
 
 def test_a_library_without_a_bound_for_tags(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, monkeypatch, PLAYED.format(tag=None, init="pass", level=3))
-    found = dict(doctor_mpi.entries())
+    found = dict(doctor.mpi_entries())
     assert found["largest tag"] == "not said"
     assert found["thread level"] == "MULTIPLE; any thread may exchange, one at a time"
 
@@ -118,7 +118,7 @@ def test_a_library_that_does_not_start(
 ) -> None:
     Patient.began = tmp_path / "began"
     if hangs := "sleep" in init:
-        monkeypatch.setattr(doctor_mpi.subprocess, "Popen", Patient)
+        monkeypatch.setattr(doctor.subprocess, "Popen", Patient)
     play(
         tmp_path,
         monkeypatch,
@@ -126,7 +126,7 @@ def test_a_library_that_does_not_start(
             tag=1, init=init.format(began=str(Patient.began), more="") if hangs else init, level=3
         ),
     )
-    found = dict(doctor_mpi.entries(seconds=0.1 if hangs else 300))
+    found = dict(doctor.mpi_entries(seconds=0.1 if hangs else 300))
     assert found["cannot be used"] == says
     assert found["library"].startswith("Played MPI") and "thread level" not in found
     assert capfd.readouterr() == ("", "")
@@ -138,7 +138,7 @@ def test_mpi4py_that_finds_no_library(tmp_path: Path, monkeypatch: pytest.Monkey
         monkeypatch,
         "raise RuntimeError('cannot load MPI library\\nlibmpi.so.40: no such file')\n",
     )
-    assert dict(doctor_mpi.entries()) == {
+    assert dict(doctor.mpi_entries()) == {
         "mpi4py": (
             "9.8, which finds no MPI library: cannot load MPI library libmpi.so.40: no such file"
         )
@@ -147,11 +147,11 @@ def test_mpi4py_that_finds_no_library(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_without_mpi4py_there_is_one_line_and_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
-        raise doctor_mpi.PackageNotFoundError(name)
+        raise doctor.PackageNotFoundError(name)
 
-    monkeypatch.setattr(doctor_mpi, "version", missing)
-    monkeypatch.setattr(doctor_mpi, "facts", lambda *_: pytest.fail("a process was started"))
-    assert list(doctor_mpi.entries()) == [
+    monkeypatch.setattr(doctor, "version", missing)
+    monkeypatch.setattr(doctor, "mpi_facts", lambda *_: pytest.fail("a process was started"))
+    assert list(doctor.mpi_entries()) == [
         ("mpi4py", "not installed: grids have all their blocks in one process (pip install mpi4py)")
     ]
     assert "MPI" in dict(doctor.sections())
@@ -160,11 +160,9 @@ def test_without_mpi4py_there_is_one_line_and_no_process(monkeypatch: pytest.Mon
 def test_the_library_of_this_machine() -> None:
     if find_spec("mpi4py") is None:
         pytest.skip("mpi4py is not installed")
-    found = dict(doctor_mpi.entries())
+    found = dict(doctor.mpi_entries())
     if "library" not in found:
         pytest.skip(found["mpi4py"])
-    assert (
-        "cannot be used" not in found and found["thread level"].split(";")[0] in doctor_mpi.LEVELS
-    )
+    assert "cannot be used" not in found and found["thread level"].split(";")[0] in doctor.LEVELS
     assert found["GPU memory"].startswith("it ")
     assert int(found["largest tag"].split()[0].replace(",", "")) >= 32767

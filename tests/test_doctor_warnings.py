@@ -11,7 +11,7 @@ import pytest
 import gridbuf as gb
 from gridbuf import doctor
 from gridbuf._core import cpu_quota
-from gridbuf.doctor_warnings import warnings
+from gridbuf.doctor import warnings
 
 
 def lay(root: Path, **files: str) -> Path:

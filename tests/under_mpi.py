@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gridbuf import mpirun
+from gridbuf import machine
 
 
 def run(
@@ -15,14 +15,14 @@ def run(
     """A Python program with its arguments under mpirun; on no ranks at all as it is. Tests here may
     have started MPI: it begins anew.
     """
-    if why := mpirun.missing():
+    if why := machine.missing_for_mpi():
         pytest.skip(why)
-    command = [*(mpirun.command(ranks) if ranks else ()), sys.executable, *map(str, words)]
+    command = [*(machine.mpirun_command(ranks) if ranks else ()), sys.executable, *map(str, words)]
     return subprocess.run(
         command,
         capture_output=True,
         text=True,
         timeout=seconds,
-        env=mpirun.environment(**more),
+        env=machine.mpi_environment(**more),
         check=False,
     )

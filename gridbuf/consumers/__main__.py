@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from gridbuf import consumers
+from gridbuf.commands import quiet_pipe
 from gridbuf.consumers import table
-from gridbuf.errors import quiet_pipe
 
 BEGIN = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n"
 END = "<!-- end of the matrix -->"

@@ -46,7 +46,7 @@ def extension(name: str, sources: Sequence[str], flags: Sequence[str] = ()) -> A
     RuntimeError
         Where the compiler fails.
     """
-    from gridbuf.compiler import cxx_command, cxx_compiler
+    from gridbuf.machine import cxx_command, cxx_compiler
 
     if cxx_compiler() is None:
         raise Missing(f"no C++ compiler: '{cxx_command()}' is not on PATH")

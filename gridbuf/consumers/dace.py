@@ -45,7 +45,7 @@ class Dace(Consumer):
 
     def start(self) -> None:
         super().start()
-        from gridbuf.compiler import cxx_command, cxx_compiler
+        from gridbuf.machine import cxx_command, cxx_compiler
 
         if cxx_compiler() is None:
             raise Missing(f"no C++ compiler: '{cxx_command()}' is not on PATH")

@@ -15,7 +15,7 @@ import gridbuf
 from gridbuf import _core
 from gridbuf.consumers.cell import Cell, values
 from gridbuf.consumers.consumer import Absent, Consumer, Missing
-from gridbuf.interop.common import address
+from gridbuf.strides import address
 
 Outcome = Literal["yes", "no", "none", "unprotected", "skipped", "wrong"]
 

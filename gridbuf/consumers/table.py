@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gridbuf import consumers
-from gridbuf.columns import columns
+from gridbuf.common import columns
 from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, Direction
 from gridbuf.consumers.consumer import Absent, Expected
 

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gridbuf.compiler import cxx_command, cxx_compiler
-from gridbuf.errors import UsageError
+from gridbuf.commands import UsageError
+from gridbuf.machine import cxx_command, cxx_compiler
 
 NEEDED = {
     "gt4py": "gt4py",

@@ -9,9 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import gridbuf as gb
+from gridbuf.commands import UsageError
 from gridbuf.demo import checks
 from gridbuf.demo.compiling import compile_all
-from gridbuf.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console

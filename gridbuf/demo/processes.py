@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import gridbuf.distributed as gbd
 from gridbuf.demo import blocks
 from gridbuf.distributed.draw_blocks import picture
-from gridbuf.mpirun import command, environment, missing
+from gridbuf.machine import missing_for_mpi, mpi_environment, mpirun_command
 
 SECONDS = 120.0  # until processes that do not come back are given up
 
@@ -40,7 +40,7 @@ def run(
     """Diffuse a field on so many processes; without MPI on as many blocks of this one."""
     shape = tuple(n - 2 * blocks.HALO for n in values.shape[:2])
     counts = cut(shape, ranks)
-    why_not = missing()
+    why_not = missing_for_mpi()
     if not why_not:
         with tempfile.TemporaryDirectory(prefix="gridbuf-demo-") as folder:
             found = _with_mpi(Path(folder), values, steps, backend, ranks)
@@ -82,13 +82,13 @@ def _with_mpi(
 ) -> dict[str, Any] | str:
     """What rank 0 says of the run, or why there was none."""
     np.save(folder / "before.npy", values)
-    alone = environment(
+    alone = mpi_environment(
         OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1"
     )  # there are as many processes as cores, or more
     words = [sys.executable, "-m", "gridbuf.demo.blocks", str(folder), backend, str(steps)]
     try:
         done = subprocess.run(
-            [*command(ranks), *words],
+            [*mpirun_command(ranks), *words],
             capture_output=True,
             text=True,
             errors="replace",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.constructors import Constructors, Fields
 from gridbuf.distributed.geometry.blocks import Decomposition, Index
 from gridbuf.distributed.plans.engine import Engine

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.copies import apart
 from gridbuf.fields import operands, reductions
 from gridbuf.fields.operands import Field, names_of
 from gridbuf.fields.resolving import Resolution, resolve
 from gridbuf.fields.results import lead_of, new
 from gridbuf.joining import adapted, into, lacking
-from gridbuf.numpy_copies import apart
 from gridbuf.numpy_functions import POSITIONAL, averaged, clip, inside, kept, numbered
 from gridbuf.wrapping import check_masks
 

@@ -16,7 +16,7 @@ array([False,  True])
 
 from typing import TYPE_CHECKING
 
-from gridbuf.loading import on_demand
+from gridbuf.common import on_demand
 
 if TYPE_CHECKING:
     from gridbuf.gufunc.public import *  # noqa: F403

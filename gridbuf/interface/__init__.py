@@ -14,7 +14,7 @@ Examples
 
 from typing import TYPE_CHECKING
 
-from gridbuf.loading import on_demand
+from gridbuf.common import on_demand
 
 if TYPE_CHECKING:
     from gridbuf.interface.public import *  # noqa: F403

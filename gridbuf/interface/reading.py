@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.debugging import debugging
-from gridbuf.described import entries_of, pick
+from gridbuf.common import debugging
 from gridbuf.interface.agreement import check_agreement
 from gridbuf.interface.description import Description, checked
+from gridbuf.names import entries_of, pick
 from gridbuf.validation import integer
 
 Device = tuple[str, int] | str | None

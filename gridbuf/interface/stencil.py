@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.interface.acquiring import acquired
 from gridbuf.interface.domains import (
     Sizing,

@@ -17,7 +17,7 @@ from typing import Any
 import dace
 
 from gridbuf import _core
-from gridbuf.interop.common import index_name
+from gridbuf.strides import index_name
 
 
 def descriptor(obj: _core.Field | _core.Plan) -> Any:

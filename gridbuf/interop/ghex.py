@@ -10,7 +10,7 @@ Examples
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.interop.common import index_name
+from gridbuf.strides import index_name
 from gridbuf.wrapping import as_field
 
 __all__ = ["field_descriptor"]

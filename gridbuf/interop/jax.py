@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import XLA_ALIGNMENT, address, compact_strides, gap, index_name
+from gridbuf.strides import XLA_ALIGNMENT, address, compact_strides, gap, index_name
 from gridbuf.validation import boolean_or_none
 from gridbuf.wrapping import as_field
 

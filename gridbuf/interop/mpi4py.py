@@ -37,9 +37,8 @@ from gridbuf.distributed.arguments import some_fields
 from gridbuf.distributed.plans.aliasing import memory_of, shared
 from gridbuf.docstrings import as_in
 from gridbuf.interop.cartesian_halos import exchanges_of
-from gridbuf.interop.common import address
 from gridbuf.names import is_name, name_of
-from gridbuf.strides import extent
+from gridbuf.strides import address, extent
 from gridbuf.wrapping import as_field
 
 Side = Literal["low", "high"]

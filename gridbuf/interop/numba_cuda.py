@@ -16,7 +16,7 @@ from typing import Any
 from numba import cuda
 
 from gridbuf import _core
-from gridbuf.interop import pools
+from gridbuf.cuda import pool_allocate, pool_release
 
 __all__ = ["MemoryManager"]
 
@@ -34,7 +34,7 @@ class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
     def memalloc(self, size: int) -> Any:
         """Device memory, on Numba's default stream."""
         device = int(self.context.device.id)
-        address = pools.allocate(size, device)
+        address = pool_allocate(size, device)
         self.allocations[address] = size
         pointer = address if _plain_pointers() else ctypes.c_uint64(address)
         return cuda.MemoryPointer(
@@ -64,7 +64,7 @@ def _plain_pointers() -> bool:
 def _finalizer(allocations: Any, address: int, size: int, device: int) -> Callable[[], None]:
     def release() -> None:
         allocations.pop(address, None)
-        pools.release(address, size, device)
+        pool_release(address, size, device)
 
     return release
 

@@ -8,7 +8,7 @@ Examples
 
 from typing import Any
 
-from gridbuf.interop import pools
+from gridbuf.cuda import pool_allocate, pool_release
 
 __all__ = ["resource"]
 
@@ -40,9 +40,9 @@ def resource(device: int = 0) -> Any:
     import rmm
 
     def allocate(nbytes: int, stream: Any = None) -> int:
-        return pools.allocate(nbytes, device, stream)
+        return pool_allocate(nbytes, device, stream)
 
     def release(address: int, nbytes: int, stream: Any = None) -> None:
-        pools.release(address, nbytes, device, stream)
+        pool_release(address, nbytes, device, stream)
 
     return rmm.mr.CallbackMemoryResource(allocate, release)

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from gridbuf import _core
-from gridbuf.interop.common import index_name
+from gridbuf.strides import index_name
 from gridbuf.validation import as_dtype
 from gridbuf.wrapping import as_field
 

@@ -19,9 +19,7 @@ from typing import Any
 import xarray as xr
 
 from gridbuf import _core
-from gridbuf.described import entries_of
-from gridbuf.names import as_numpy, get_dims, is_name
-from gridbuf.shared_halo import shared_halo
+from gridbuf.names import as_numpy, entries_of, get_dims, is_name, shared_halo
 from gridbuf.storage import Storage
 from gridbuf.storage.held import Held
 from gridbuf.validation import boolean, mapping

@@ -5,7 +5,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridbuf.errors import UsageError
+from gridbuf.commands import UsageError
 
 if TYPE_CHECKING:
     from gridbuf.paper.figures import Run

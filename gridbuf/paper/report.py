@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gridbuf.columns import columns
+from gridbuf.common import columns
 from gridbuf.distributed.draw_blocks import picture
 from gridbuf.explain import nbytes_text
 from gridbuf.paper.figures import Figures, Network, Run

@@ -12,7 +12,7 @@ array([  0.,  64., 128., 192., 256., 320., 384.])
 
 from typing import TYPE_CHECKING
 
-from gridbuf.loading import on_demand
+from gridbuf.common import on_demand
 
 if TYPE_CHECKING:
     from gridbuf.storage.public import *  # noqa: F403

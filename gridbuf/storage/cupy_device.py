@@ -57,7 +57,7 @@ class CupyDevice:
             kind, request.device_id, request.nbytes, request.boundary, request.offset
         )
         span = max(request.nbytes, 1)
-        from gridbuf.cupy_arrays import array_over
+        from gridbuf.cuda import array_over
 
         return (
             array_over(

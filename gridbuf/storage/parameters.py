@@ -14,8 +14,7 @@ from gridbuf.storage import layout, memory
 from gridbuf.storage.axes import LETTERS, check_axes, default_axes, non_negative
 from gridbuf.storage.halo import Halo, check_halo, lower
 from gridbuf.storage.meta import Meta, meta_of
-from gridbuf.suggesting import suggestion
-from gridbuf.validation import as_dtype, integer
+from gridbuf.validation import as_dtype, integer, suggestion
 
 KEYWORDS = (
     "aligned_index",

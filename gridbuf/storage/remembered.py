@@ -10,7 +10,7 @@ part of a key: a name may mean another backend since.
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.storage import memory
 from gridbuf.storage.cpu import CPUStorage
 from gridbuf.storage.meta import Meta

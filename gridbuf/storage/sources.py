@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.names import as_numpy, named
-from gridbuf.shared_halo import shared_halo
+from gridbuf.names import as_numpy, named, shared_halo
 from gridbuf.storage import devices, layout
 from gridbuf.storage.axes import LETTERS, default_axes
 from gridbuf.storage.base import Storage

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.joining import SCALARS, WEAK_SCALARS, Adapt, adapted, is_scalar, result_dtypes
 from gridbuf.storage import broadcasting, memory, operands
 from gridbuf.storage.allocation import new

@@ -24,7 +24,7 @@ import numpy as np
 
 import gridbuf as gb
 from gridbuf import _core
-from gridbuf.meminfo import meminfo
+from gridbuf.machine import meminfo
 from gridbuf.startup import USUAL
 from gridbuf.strides import extent
 from gridbuf.watch.layouts import address

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import XLA_ALIGNMENT
-from gridbuf.strides import boundary, extent, packed
+from gridbuf.strides import XLA_ALIGNMENT, boundary, extent, packed
 from gridbuf.watch.allocations import is_of_gridbuf, maker
 from gridbuf.watch.layouts import address, sorted_ranks
 from gridbuf.watch.lines import caller

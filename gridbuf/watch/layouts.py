@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.checked_rows import order_of
+from gridbuf.checks import order_of
 from gridbuf.strides import boundary, slowest_first
 
 

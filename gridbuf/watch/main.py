@@ -5,8 +5,8 @@ memory.
 import argparse
 from typing import Any
 
-from gridbuf import running
-from gridbuf.errors import UsageError
+from gridbuf import commands
+from gridbuf.commands import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--live", action="store_true", help="the tables while it runs, too")
     parser.add_argument("--html", metavar="FILE", help="a page with pictures")
     parser.add_argument("--json", metavar="FILE", help="everything that was seen")
-    running.add_arguments(parser)
+    commands.add_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> Any:
     from gridbuf.watch.output import AtExit, Output
     from gridbuf.watch.records import Book
 
-    words = running.words_of(arguments)
+    words = commands.words_of(arguments)
     program = [*{"module": ["-m"], "code": ["-c"]}.get(arguments.way, []), *words]
     book = Book()
     output = Output(
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Any:
     at_exit = AtExit(book, output.write)
     undo = install(book, measure=arguments.measure)
     try:
-        output.status = running.execute(words, way=arguments.way)
+        output.status = commands.execute(words, way=arguments.way)
         return output.status
     except KeyboardInterrupt:
         output.apply = False  # four more runs are not what Ctrl-C asks for

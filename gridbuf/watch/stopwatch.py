@@ -19,7 +19,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from gridbuf import running, startup
+from gridbuf import commands, startup
 
 _LIBRARIES = tuple(
     {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -109,7 +109,7 @@ def main() -> Any:
     stopwatch = Stopwatch(Path(times))
     atexit.register(stopwatch.write)
     stopwatch.watch_imports()
-    return running.execute(words, way=way)
+    return commands.execute(words, way=way)
 
 
 if __name__ == "__main__":

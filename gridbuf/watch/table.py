@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.columns import columns
+from gridbuf.common import columns
 from gridbuf.explain import svg
 from gridbuf.explain.facts import nbytes_text
 

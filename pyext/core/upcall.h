@@ -9,18 +9,18 @@
     X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                 \
     X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                     \
     X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")       \
-    X(GB_PY_UP_STRUCTURED, "gridbuf.structured", "structured")             \
+    X(GB_PY_UP_STRUCTURED, "gridbuf.wrapping", "structured")               \
     X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                     \
     X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")             \
     X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")               \
-    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cupy_arrays", "stream_of")            \
-    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cupy_arrays", "array_over")            \
-    X(GB_PY_UP_COPYTO, "gridbuf.numpy_copies", "_copyto_any")              \
-    X(GB_PY_UP_FILL, "gridbuf.numpy_copies", "_fill_any")                  \
-    X(GB_PY_UP_CONVERTED, "gridbuf.numpy_copies", "_converted")            \
+    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cuda", "stream_of")                   \
+    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cuda", "array_over")                   \
+    X(GB_PY_UP_COPYTO, "gridbuf.copies", "_copyto_any")                    \
+    X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                        \
+    X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                  \
     X(GB_PY_UP_WHOLE, "gridbuf.numpy_functions", "WHOLE")                  \
-    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check")             \
-    X(GB_PY_UP_SUGGESTION, "gridbuf.suggesting", "suggestion")             \
+    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")           \
+    X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")             \
     X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                        \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                     \
     X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                      \

@@ -1,5 +1,5 @@
 /* import_typestr.c: the dtype that an array interface describes. arrayinterface/ decides what a
- * typestr says and gridbuf/structured.py which fields an item has; NumPy is asked for the dtype of
+ * typestr says and gridbuf/wrapping.py which fields an item has; NumPy is asked for the dtype of
  * what passed. */
 #include "exchange.h"
 #include "../core/pending.h"
@@ -23,7 +23,7 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
     return NULL;
 }
 
-/* As gridbuf.structured found: a dtype, or why there is none. */
+/* As gridbuf.wrapping found: a dtype, or why there is none. */
 static PyArray_Descr *read_fields(PyObject *told, gb_error *e) {
     if (told && PyArray_DescrCheck(told)) return (PyArray_Descr *)Py_NewRef(told);
     Py_ssize_t n;

@@ -9,7 +9,7 @@ from fake_driver import MODE, Fake
 from in_child import python
 
 import gridbuf as gb
-from gridbuf.interop import pools
+from gridbuf.cuda import pool_allocate, pool_release
 
 
 def live(**pool: object) -> int:
@@ -37,16 +37,16 @@ def test_by_address(fake: Fake) -> None:
 
 
 def test_callbacks_of_python() -> None:
-    address = pools.allocate(5000, 0, 2)
+    address = pool_allocate(5000, 0, 2)
     assert live() == 1
-    pools.release(address, 5000, 0, 2)
+    pool_release(address, 5000, 0, 2)
     with pytest.raises(MemoryError, match="GPU 0"):
-        pools.allocate(1 << 50, 0)
+        pool_allocate(1 << 50, 0)
     f = gb.Field.empty(100, device="gpu")
     gb.memory.set_limit(1000, device="gpu")
     try:
         with pytest.raises(MemoryError):
-            pools.allocate(5000, 0)
+            pool_allocate(5000, 0)
     finally:
         gb.memory.set_limit(None, device="gpu")
     assert f.size == 100

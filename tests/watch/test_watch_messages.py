@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from watched import ROOT, number, watch
 
-from gridbuf import mpirun
+from gridbuf import machine
 
 pytest.importorskip("mpi4py.MPI", exc_type=ImportError)
 
@@ -162,7 +162,7 @@ print(b)
 
 @pytest.mark.slow
 def test_each_rank_has_its_report(tmp_path: Path) -> None:
-    if why := mpirun.missing():
+    if why := machine.missing_for_mpi():
         pytest.skip(why)
     (tmp_path / "model.py").write_text(
         "from mpi4py import MPI\nimport sys\nsys.exit(MPI.COMM_WORLD.rank > 1)\n"
@@ -180,7 +180,7 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
         "model.py",
     ]
     done = subprocess.run(
-        [*mpirun.command(2), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)),
+        [*machine.mpirun_command(2), *words], cwd=tmp_path, env=machine.mpi_environment(PYTHONPATH=str(ROOT)),
         capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -204,7 +204,7 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
-    if why := mpirun.missing():
+    if why := machine.missing_for_mpi():
         pytest.skip(why)
     words = [
         sys.executable,
@@ -218,7 +218,7 @@ def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
         "from mpi4py import MPI",
     ]
     done = subprocess.run(
-        [*mpirun.command(1), *words], cwd=tmp_path, env=mpirun.environment(PYTHONPATH=str(ROOT)),
+        [*machine.mpirun_command(1), *words], cwd=tmp_path, env=machine.mpi_environment(PYTHONPATH=str(ROOT)),
         capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"][

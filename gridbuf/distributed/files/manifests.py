@@ -15,7 +15,7 @@ from gridbuf.distributed.plans.layouts import CENTRE, POSITIONS, order_of
 from gridbuf.distributed.whole_fields.gathering import shapes
 from gridbuf.distributed.whole_fields.ground import Ground
 from gridbuf.distributed.whole_fields.subjects import Subject
-from gridbuf.interop.common import address
+from gridbuf.strides import address
 
 MOST_ALIGNED = 64  # bytes: a line of the cache; memory may lie on more by chance
 NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1

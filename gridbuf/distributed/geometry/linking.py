@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index, Pairs
 from gridbuf.distributed.geometry.boxes import Box, Map, is_empty, meet, subtract
 from gridbuf.distributed.geometry.straight_links import Axis, Segment, combined, unclear

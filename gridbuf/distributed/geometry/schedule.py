@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
 

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Generic, TypeVar
 
 from gridbuf import _core
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.plans.layouts import Layout, layout_of
 
 MOST_LAYOUTS = 1024  # that are known; as many Fields as are alive

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.bounded_cache import BoundedCache
-from gridbuf.debugging import debugging
+from gridbuf.common import BoundedCache, debugging
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder

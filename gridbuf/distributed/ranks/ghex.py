@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mpi4py import MPI
 
 from gridbuf._core import CopyProgram
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import Bound, Layout

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf._core import CopyProgram
-from gridbuf.debugging import debugging
+from gridbuf.common import debugging
 from gridbuf.distributed.errors import DisagreementError
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.binding import Binding, Message

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gridbuf.bounded_cache import BoundedCache
+from gridbuf.common import BoundedCache
 from gridbuf.distributed.alone import Agreed, Integers, Topic
 from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index

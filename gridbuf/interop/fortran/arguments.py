@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import index_name
 from gridbuf.interop.fortran.cfi import MAX_RANK, Descriptor, described, type_code
 from gridbuf.interop.fortran.checks import aligned, checked, copies, gap, leading, refuse
 from gridbuf.interop.fortran.kinds import dtype_of, has_type, is_logical
+from gridbuf.strides import index_name
 from gridbuf.validation import boolean
 
 

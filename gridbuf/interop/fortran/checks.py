@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.common import index_name
 from gridbuf.interop.fortran.cfi import type_code
 from gridbuf.interop.fortran.kinds import dtype_of, has_type
-from gridbuf.strides import packed
+from gridbuf.strides import index_name, packed
 from gridbuf.validation import boolean
 from gridbuf.wrapping import as_field
 

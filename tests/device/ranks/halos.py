@@ -23,7 +23,7 @@ from mpi4py import MPI  # noqa: E402
 
 import gridbuf as gb  # noqa: E402
 import gridbuf.distributed as gbd  # noqa: E402
-from gridbuf.debugging import debugging  # noqa: E402
+from gridbuf.common import debugging  # noqa: E402
 from gridbuf.distributed.ranks import buffers  # noqa: E402
 from gridbuf.interop.mpi4py import exchange_halos  # noqa: E402
 

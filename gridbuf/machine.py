@@ -1,14 +1,35 @@
-"""How other processes are started with MPI: mpirun's command, and an environment that says nothing
-of a job that this one may be in.
-"""
+"""What this machine has: memory, a C++ compiler, mpirun."""
 
 import ctypes
 import os
 import shutil
 import subprocess
+import sysconfig
 from importlib.util import find_spec
+from pathlib import Path
 
-OF_A_JOB = (
+
+def meminfo() -> dict[str, int]:
+    """/proc/meminfo with sizes in bytes; empty where there is none."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return {}
+    words = [line.replace(":", " ").split() for line in lines]
+    return {w[0]: int(w[1]) * (1024 if w[-1] == "kB" else 1) for w in words}
+
+
+def cxx_command() -> str:
+    """What gt4py and setuptools would call to compile C++."""
+    return (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0]
+
+
+def cxx_compiler() -> str | None:
+    """Where that compiler is; None without one."""
+    return shutil.which(cxx_command())
+
+
+_OF_A_JOB = (
     "OMPI_",
     "PMIX_",
     "PMI_",
@@ -19,9 +40,9 @@ OF_A_JOB = (
 )  # a child that had these would join the job of its parent
 
 
-def environment(**more: str) -> dict[str, str]:
+def mpi_environment(**more: str) -> dict[str, str]:
     """This process's, for a child that starts MPI itself or by mpirun, whoever the user is."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_JOB)}
     ways = (
         {}
         if _reads_others()
@@ -44,7 +65,7 @@ def _reads_others() -> bool:
         return True
 
 
-def missing() -> str:
+def missing_for_mpi() -> str:
     """What processes would need and is not there; "" where all is."""
     if find_spec("mpi4py") is None:
         return "mpi4py is not installed (pip install mpi4py)"
@@ -53,7 +74,7 @@ def missing() -> str:
     return ""
 
 
-def command(ranks: int) -> list[str]:
+def mpirun_command(ranks: int) -> list[str]:
     """mpirun for so many processes, of which there may be more than cores."""
     mpirun = str(shutil.which("mpirun"))
     said = subprocess.run(

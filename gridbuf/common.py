@@ -1,10 +1,11 @@
-"""Packages whose names are loaded together, when the first of them is asked for: importing gridbuf
-pays for none of them.
+"""Tools that several rooms share: names loaded on demand, a bounded cache, tables of text, the debug
+switch.
 """
 
+import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
 
 def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -40,3 +41,33 @@ def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str
         return sorted({*namespace, *dir(load())})
 
     return find, names
+
+
+V = TypeVar("V")
+
+
+class BoundedCache(dict[Any, V], Generic[V]):
+    """A dict that starts anew when it is full."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: Any, value: V) -> None:
+        if len(self) >= self._most:
+            self.clear()
+        super().__setitem__(key, value)
+
+
+def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
+    """A line for each row, whose words stand below those of the row above: left of their columns,
+    or right.
+    """
+    widths = [max(map(len, words)) for words in zip(*rows, strict=True)]
+    put = str.rjust if right else str.ljust
+    return ["  ".join(map(put, row, widths)).rstrip() for row in rows]
+
+
+def debugging() -> bool:
+    """Whether more is checked than a program pays for otherwise."""
+    return os.environ.get("GRIDBUF_DEBUG") == "1"

@@ -1,5 +1,5 @@
-"""Running somebody's program unchanged, as `python program.py` would, in this process: what `run`
-and tools like it are made of.
+"""What commands share: errors for their users, and running a program unchanged, as `python program.py`
+would, in this process.
 """
 
 import argparse
@@ -15,7 +15,37 @@ from importlib.machinery import BuiltinImporter, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
-from gridbuf.errors import UsageError
+
+class UsageError(Exception):
+    """What the user of a command can put right: printed as one line, and the command exits
+    with 2.
+    """
+
+
+class quiet_pipe:
+    """A command whose lines are read by `head` ends in silence when that ends; `status` is then
+    what a shell would say.
+    """
+
+    status = 0
+
+    def __enter__(self) -> "quiet_pipe":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            kind = BrokenPipeError
+        except Exception:  # none, closed, or of the program: Python flushes once more, and says so
+            return False
+        if kind is None or not issubclass(kind, BrokenPipeError):
+            return False
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python flushes once more when it ends
+        self.status = 141
+        return True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
