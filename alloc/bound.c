@@ -1,5 +1,8 @@
 /* bound.c: how much free memory the heap keeps: as much as was live at most, and no more than this
- * process's share of the machine or of its control group. GRIDBUF_CACHE says otherwise. */
+ * process's share of the machine or of its control group. GRIDBUF_CACHE says otherwise: so much
+ * when nothing is live, and half of what is live beside it. Without that half, blocks of 1 to 32 MiB
+ * drawn at random with 300 MiB live find no free memory one time in six instead of one in forty,
+ * and take three times as much processor time as malloc (bench/mixed_sizes.py). 0 keeps nothing. */
 #include "bound.h"
 #include "map.h"
 #include "numbers.h"
@@ -59,8 +62,8 @@ void gb_heap_find_bound(void) {
 }
 
 int64_t gb_heap_bound(void) {
-    int64_t most = heap.stats.cache_bound, live = heap.stats.peak_bytes;
-    if (heap.bound_is_set) return most;
-    if (live < LEAST) live = LEAST;
-    return live < most ? live : most;
+    int64_t most = heap.stats.cache_bound, peak = heap.stats.peak_bytes;
+    if (heap.bound_is_set) return most ? most + heap.stats.live_bytes / 2 : 0;
+    if (peak < LEAST) peak = LEAST;
+    return peak < most ? peak : most;
 }

@@ -7,16 +7,16 @@
 #include "pages.h"
 
 #define heap gb_heap_state
-#define LARGEST_ARENA ((int64_t)32 << 20)
+#define LARGEST_ARENA ((int64_t)256 << 20)
 
-/* How much is mapped at once for a request of less than two huge pages: an eighth of what there is,
- * in huge pages where they fit, so that neighbours can be joined to larger sizes. */
+/* Bytes to map for a request: an eighth of what there is, in huge pages where they fit. Blocks of
+ * one mapping can be joined to larger sizes; pages that were never written take no memory. */
 static int64_t arena_bytes(int64_t bytes) {
     int64_t huge = gb_heap_huge_boundary, most = gb_heap_bound() / 4, arena = heap.mapped_bytes / 8;
     if (arena > LARGEST_ARENA) arena = LARGEST_ARENA;
     if (arena > most) arena = most;
     arena &= arena >= 2 * huge ? -huge : -gb_heap_page_bytes;
-    return bytes < 2 * huge && arena > bytes && !gb_debugging ? arena : bytes;
+    return arena > bytes && !gb_debugging ? arena : bytes;
 }
 
 int gb_heap_refill(int64_t reserve) {
