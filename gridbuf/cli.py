@@ -10,7 +10,7 @@ import gridbuf
 from gridbuf import commands, startup
 from gridbuf.commands import UsageError, quiet_pipe
 from gridbuf.demo.options import add_arguments as add_demo_arguments
-from gridbuf.paper.options import add_arguments as add_distributed_arguments
+from gridbuf.paper import add_arguments as add_distributed_arguments
 from gridbuf.watch.main import add_arguments as add_watch_arguments
 
 PROGRAMS = ("run", "watch")  # they end as the program ends that they run

@@ -117,8 +117,7 @@ def described(obj: Any, with_device: bool) -> Any:
 
     One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
     """
-    from gridbuf.interface.agreement import check_extent
-    from gridbuf.interface.description import checked
+    from gridbuf.interface.reading import check_extent, checked
 
     entries = entries_of(obj) or {}
     entry, name = pick(entries, None), "__array_interface__"
@@ -293,7 +292,7 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
                 f"data: its dims {dims} are not names of indices: I, J, K and numbers"
             ) from None
     if debugging():
-        from gridbuf.interface.agreement import check_agreement
+        from gridbuf.interface.reading import check_agreement
 
         check_agreement(obj)
     shared_origin, halo = _carried_halo(obj, dims)

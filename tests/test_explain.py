@@ -10,7 +10,7 @@ import pytest
 
 import gridbuf as gb
 from gridbuf import explain
-from gridbuf.explain import drawing
+from gridbuf.explain import picture
 
 PLANS = {
     "ifirst": gb.plan((128, 128, 80), backend="gt:cpu_ifirst", halo=(3, 3, 0)),
@@ -36,7 +36,7 @@ def table_row(text: str, name: str) -> list[str]:
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
     text = explain.text(plan)
-    described = drawing.is_described(plan)
+    described = picture.is_described(plan)
     assert (
         f"{plan.alloc_nbytes:,}  {'from the first to the last' if described else 'reserved'}"
         in text
@@ -52,7 +52,7 @@ def test_the_table_holds_the_plans_own_figures(plan: Any) -> None:
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
 def test_bytes_add_up_to_what_is_reserved(plan: Any) -> None:
     said = [sentence for _, sentence in explain.facts(plan)][
-        -3 if drawing.is_described(plan) else -4 :
+        -3 if picture.is_described(plan) else -4 :
     ]
     elements, padding, *others, reserved = (
         int(sentence.split()[0].replace(",", "")) for sentence in said
@@ -117,7 +117,7 @@ def test_of_a_view_nothing_is_called_padding_or_contiguous_that_is_not(view: Any
     assert (
         "padding between" not in text
         and "reserved" not in text
-        and "padding" not in explain.svg.picture(plan, ((0, 0),) * 3)
+        and "padding" not in explain.svg(plan, ((0, 0),) * 3)
     )
     side_by_side = memory.shape[0] == 1 or memory.strides[0] == 8
     assert ("one contiguous run" in html) == side_by_side and (
@@ -209,7 +209,7 @@ def test_the_drawing_is_well_formed_and_needs_nothing_from_outside(plan: Any) ->
     ids=[n for n, p in PLANS.items() if p.ndim >= 2],
 )
 def test_the_box_names_the_contiguous_index(plan: Any) -> None:
-    box = drawing.box(plan, explain.halo_pairs(None, plan.ndim))
+    box = picture.box(plan, explain.halo_pairs(None, plan.ndim))
     assert box is not None
     assert box.fastest == max(box.axes, key=lambda i: plan.layout[i])
     assert all(0 <= patch.position <= 1 for patch in box.patches)
@@ -217,15 +217,15 @@ def test_the_box_names_the_contiguous_index(plan: Any) -> None:
 
 
 def test_the_box_shows_i_j_and_k_first() -> None:
-    assert drawing.drawn_axes(("0", "K", "J", "I")) == (3, 2, 1)
-    assert drawing.drawn_axes(("J", "0")) == (0, 1)
+    assert picture.drawn_axes(("0", "K", "J", "I")) == (3, 2, 1)
+    assert picture.drawn_axes(("J", "0")) == (0, 1)
 
 
 def test_the_row_marks_boundaries_where_the_addresses_have_them() -> None:
     """Against a real array: the cells said to begin at a boundary are those whose address does."""
     spec = {"backend": "gtmc", "aligned_index": (2, 3, 0), "dtype": np.float32}
     plan, array = gb.plan((40, 12, 7), **spec), gb.empty((40, 12, 7), **spec)
-    row = drawing.row(plan, explain.halo_pairs((2, 3, 0), 3), limit=20)
+    row = picture.row(plan, explain.halo_pairs((2, 3, 0), 3), limit=20)
     assert row is not None and row.fastest == 0
     assert row.lead_nbytes == array[0, 3, 0:].ctypes.data % plan.byte_alignment
     for cell in row.cells:
@@ -236,7 +236,7 @@ def test_the_row_marks_boundaries_where_the_addresses_have_them() -> None:
 
 def test_the_row_has_low_halo_domain_and_high_halo_then_padding() -> None:
     plan = gb.plan((12, 12, 7), backend="gtmc", halo=((2, 3), 0, 0))
-    row = drawing.row(plan, ((2, 3), (0, 0), (0, 0)))
+    row = picture.row(plan, ((2, 3), (0, 0), (0, 0)))
     assert row is not None
     assert [cell.kind for cell in row.cells] == ["halo"] * 2 + ["domain"] * 7 + ["halo"] * 3 + [
         "padding"
@@ -244,15 +244,15 @@ def test_the_row_has_low_halo_domain_and_high_halo_then_padding() -> None:
 
 
 def test_a_long_row_is_cut_in_the_middle() -> None:
-    row = drawing.row(PLANS["ifirst"], ((3, 3), (3, 3), (0, 0)), limit=20)
+    row = picture.row(PLANS["ifirst"], ((3, 3), (3, 3), (0, 0)), limit=20)
     assert row is not None and len(row.cells) == 20
     assert [cell.index for cell in row.cells].count(None) == 1
     assert row.cells[0].index == 0 and row.cells[-1].index == 127
 
 
 def test_scalars_and_empty_arrays_have_no_row() -> None:
-    assert drawing.row(PLANS["scalar"], ()) is None
-    assert drawing.row(PLANS["empty"], ((0, 0), (0, 0))) is None
+    assert picture.row(PLANS["scalar"], ()) is None
+    assert picture.row(PLANS["empty"], ((0, 0), (0, 0))) is None
 
 
 def test_fields_and_plans_draw_themselves_in_a_notebook() -> None:

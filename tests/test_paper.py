@@ -12,20 +12,21 @@ from played import Played
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf import paper
 from gridbuf.cli import main
 from gridbuf.distributed import making
 from gridbuf.distributed.draw_blocks import picture
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.linking import LinkBuilder
-from gridbuf.paper import figures, options, report
+from gridbuf.paper import report
 
 
-def run_of(words: str) -> tuple[figures.Run, Any]:
+def run_of(words: str) -> tuple[report.Run, Any]:
     """What the command reads, and its arguments."""
     from gridbuf.cli import _parser
 
     arguments = _parser()[0].parse_args(["distributed", *words.split()])
-    return options.read(arguments)[0], arguments
+    return paper.read(arguments)[0], arguments
 
 
 CASES = [
@@ -78,8 +79,8 @@ def test_figures_are_those_of_the_plans(
     words: str, kind: str, args: Any, keywords: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, arguments = run_of(words)
-    counts = figures.chosen(run) if arguments.blocks is None else tuple(arguments.blocks)
-    own = figures.figures(run, counts)
+    counts = report.chosen(run) if arguments.blocks is None else tuple(arguments.blocks)
+    own = report.figures(run, counts)
     received, copied, messages, memory, points, surface = [], [], [], [], [], []
     for rank in range(run.ranks):
         monkeypatch.setattr(making, "engine_of", lambda *_, rank=rank: Played(rank, run.ranks))
@@ -121,7 +122,7 @@ def test_what_is_said_to_make_the_grid_makes_it() -> None:
         "9 --dims K --ranks 3",
     ):
         run, _ = run_of(words)
-        own = figures.figures(run, figures.chosen(run))
+        own = report.figures(run, report.chosen(run))
         grid = eval(
             report.program(run, own).replace("comm=MPI.COMM_WORLD", "comm=None"), {"gbd": gbd}
         )
@@ -226,7 +227,7 @@ def test_other_cuts_are_compared_where_there_are_some(capsys: pytest.CaptureFixt
 
 def test_padding_counts(capsys: pytest.CaptureFixture[str]) -> None:
     plain, padded = (
-        figures.figures(run_of(f"65 64 --ranks 1 --levels 8 --backend {name}")[0], (1, 1))
+        report.figures(run_of(f"65 64 --ranks 1 --levels 8 --backend {name}")[0], (1, 1))
         for name in ("C", "gtmc")
     )
     assert plain.memory != padded.memory and plain.received == padded.received
@@ -296,7 +297,7 @@ def test_ten_thousand_ranks_are_not_looked_at_one_by_one(monkeypatch: pytest.Mon
         LinkBuilder, "filling", lambda self, *args: asked.append(1) or filling(self, *args)
     )
     run, _ = run_of("1003 1001 --ranks 10000 --periodic I --halo 3")
-    own = figures.figures(run, figures.chosen(run))
+    own = report.figures(run, report.chosen(run))
     assert len(asked) <= 36 and own.decomposition.number_of_blocks == 10000 and own.messages == 8
 
 
@@ -325,9 +326,7 @@ def test_pictures_of_tiles_land_and_many_blocks() -> None:
     ] * 2  # north of an odd one
     many = picture(
         blocks(
-            figures.figures(
-                run_of("600 500 --ranks 3000 --blocks 60 50")[0], (60, 50)
-            ).decomposition
+            report.figures(run_of("600 500 --ranks 3000 --blocks 60 50")[0], (60, 50)).decomposition
         ),
         "IJ",
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridbuf.demo.measure import GRIDBUF, GT4PY, PLAIN, Score
 from gridbuf.demo.stencils import HALO
-from gridbuf.explain import drawing
+from gridbuf.explain import picture
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -21,9 +21,9 @@ from matplotlib.patches import Polygon, Rectangle
 
 INK, FAINT = "#1f2937", "#6b7280"
 BAR_COLORS = {
-    GRIDBUF: drawing.COLORS["domain"],
-    GT4PY: drawing.COLORS["halo"],
-    PLAIN: drawing.COLORS["padding"],
+    GRIDBUF: picture.COLORS["domain"],
+    GT4PY: picture.COLORS["halo"],
+    PLAIN: picture.COLORS["padding"],
 }
 STYLE: Any = {
     "font.size": 10,
@@ -149,13 +149,13 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=12, weight="bold")
     axes.set_axis_off()
     axes.set_aspect("equal")
-    drawn = drawing.box(plan, _pairs(plan))
+    drawn = picture.box(plan, _pairs(plan))
     assert drawn is not None  # these plans have three indices
     for patch in drawn.patches:
         axes.add_patch(
             Polygon(
                 patch.corners,
-                facecolor=drawing.COLORS["domain"],
+                facecolor=picture.COLORS["domain"],
                 alpha=0.18 + 0.72 * (1 - patch.position),
                 linewidth=0,
             )
@@ -166,7 +166,7 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
             Polygon(
                 outline,
                 fill=False,
-                edgecolor=drawing.COLORS["halo"],
+                edgecolor=picture.COLORS["halo"],
                 linewidth=1.6,
                 linestyle=(0, (4, 3)),
             )
@@ -219,7 +219,7 @@ def _box(axes: Axes, plan: Any, title: str) -> None:
 
 
 def _strip(axes: Axes, plan: Any) -> None:
-    cells = drawing.row(plan, _pairs(plan), limit=34)
+    cells = picture.row(plan, _pairs(plan), limit=34)
     assert cells is not None
     name, step = plan.dims[cells.fastest], plan.strides[cells.fastest]
     axes.set_title(
@@ -251,7 +251,7 @@ def _strip(axes: Axes, plan: Any) -> None:
                     (x, 0),
                     1,
                     1,
-                    facecolor=drawing.COLORS[cell.kind],
+                    facecolor=picture.COLORS[cell.kind],
                     alpha=0.75,
                     edgecolor="white",
                     linewidth=1.2,
@@ -273,20 +273,20 @@ def _strip(axes: Axes, plan: Any) -> None:
         axes.plot(
             (at, at),
             (-0.3, 1.3),
-            color=drawing.COLORS["boundary"],
+            color=picture.COLORS["boundary"],
             linewidth=2.6 if aligned else 1.1,
             solid_capstyle="butt",
         )
     kinds = dict.fromkeys(cell.kind for cell in cells.cells if cell.index is not None)
     legend: list[Artist] = [
-        Rectangle((0, 0), 1, 1, facecolor=drawing.COLORS[kind], alpha=0.75, label=kind)
+        Rectangle((0, 0), 1, 1, facecolor=picture.COLORS[kind], alpha=0.75, label=kind)
         for kind in kinds
     ]
     legend.append(
         Line2D(
             [],
             [],
-            color=drawing.COLORS["boundary"],
+            color=picture.COLORS["boundary"],
             linewidth=2,
             label=f"{plan.byte_alignment}-byte boundary",
         )

@@ -9,7 +9,7 @@ from gridbuf.distributed.moving import Moving
 from gridbuf.distributed.whole_fields.counting import checking, multiplying, summing, truths
 from gridbuf.distributed.whole_fields.extremes import extreme
 from gridbuf.docstrings import as_in
-from gridbuf.exact.total import Total
+from gridbuf.exact.sums import Total
 
 
 class Reducing(Moving):

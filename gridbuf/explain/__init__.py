@@ -3,15 +3,58 @@
 Works on a `gridbuf.Plan` and on any object with the same attributes.
 """
 
+from array import array
 from collections.abc import Iterable
 from html import escape
+from itertools import chain
+from numbers import Integral
 from typing import Any
 
-from gridbuf.explain import svg
-from gridbuf.explain.drawing import Halo, is_described
-from gridbuf.explain.facts import facts, halo_pairs, nbytes_text
+from gridbuf import _core
+from gridbuf.explain.picture import Halo, is_described, svg
 
-__all__ = ["facts", "halo_pairs", "html", "nbytes_text", "text"]
+
+def halo_pairs(halo: Iterable[Any] | None, ndim: int) -> tuple[tuple[int, int], ...]:
+    """A halo of ints and pairs as pairs; zeros where there is none."""
+    if halo is None:
+        return ((0, 0),) * ndim
+    pairs = tuple(
+        (int(h), int(h)) if isinstance(h, Integral) else (int(h[0]), int(h[1])) for h in halo
+    )
+    if len(pairs) != ndim:
+        raise ValueError(f"halo: {len(pairs)} entries for {ndim} indices")
+    return pairs
+
+
+def nbytes_text(nbytes: int) -> str:
+    """Bytes as people read them: exact below 10 KiB, with one decimal above."""
+    size, unit = float(abs(nbytes)), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < (10240 if unit == "B" else 1024) or unit == "TiB":
+            break
+        size /= 1024
+    sign = "-" if nbytes < 0 else ""
+    return f"{sign}{size:,.0f} {unit}" if size == int(size) else f"{sign}{size:,.1f} {unit}"
+
+
+def facts(plan: Any) -> list[tuple[str, str]]:
+    """(term, sentence) for each thing worth saying about a plan; a sentence without a term goes on
+    from the one before.
+
+    Go finds the words. In a forked child, which has no Go, the one sentence says so, and the
+    table's figures remain.
+    """
+    lists = plan.shape, plan.strides, plan.padded_shape, plan.aligned_index, plan.layout
+    numbers = plan.dtype.itemsize, plan.byte_alignment, plan.offset, plan.nbytes, plan.alloc_nbytes
+    figures = array("q", [*chain(*lists), *numbers])
+    try:
+        lines = _core.explain(plan.dims, figures.tobytes())
+    except RuntimeError as error:
+        return [("", str(error))]
+    return [
+        (term, sentence)
+        for term, _, sentence in (line.partition("\t") for line in lines.splitlines())
+    ]
 
 
 def text(plan: Any, *, halo: Iterable[Any] | None = None) -> str:
@@ -111,7 +154,10 @@ def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = No
         "<div"
         ' style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.4;max-width:720px"><div'
         f' style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape}'
-        f" {escape(str(plan.dtype))}</div>{svg.picture(plan, pairs)}<table"
+        f" {escape(str(plan.dtype))}</div>{svg(plan, pairs)}<table"
         ' style="border-collapse:collapse;border:0;margin:4px 0'
         f' 0;font-size:12px;background:transparent">{rows}</table></div>'
     )
+
+
+__all__ = ["facts", "halo_pairs", "html", "nbytes_text", "text"]

@@ -1,7 +1,8 @@
-"""from_ufunc: make a GUFunc of an existing ufunc object's loops."""
+"""Gufuncs of loops that exist: those of an existing ufunc object, and those that come with gridbuf."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,8 +12,15 @@ from gridbuf.gufunc.call import FLAGS, GUFunc
 from gridbuf.gufunc.choosing import OutputDims
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.operands import WEAK, Input, read_input
-from gridbuf.gufunc.types import DTYPES, by_number, number_of, types_text
+from gridbuf.gufunc.operands import (
+    DTYPES,
+    WEAK,
+    Input,
+    by_number,
+    number_of,
+    read_input,
+    types_text,
+)
 
 _REORDERABLE = (
     np.maximum,
@@ -276,3 +284,35 @@ adopt = from_ufunc  # its first name
 
 def _adopt_again(ufunc: Any, flags: tuple[str, ...], output_dims: OutputDims | None) -> GUFunc:
     return from_ufunc(ufunc, flags=flags, output_dims=output_dims)
+
+
+# ---- the gufuncs of gridbuf ----
+
+
+_LOOPS, _STATES = _core.gufunc_builtins()
+_KNOWN = {name: (signature, doc) for name, signature, doc in _LOOPS}
+BUILTIN_NAMES = (*_KNOWN, "log", "power")
+
+
+class Builtin(GUFunc):
+    """A gufunc whose kernels are part of gridbuf."""
+
+    def __new__(cls, name: str) -> Self:
+        g = _core.GUFunc.__new__(cls, name, None, 0)
+        signature, doc = _KNOWN[name]
+        g._set_up(signature, name, doc)
+        g._states = list(enumerate(types for own, types in _STATES if own == name))
+        return g
+
+    def __reduce__(self) -> Any:
+        return builtin, (self.name,)
+
+
+@cache
+def builtin(name: str) -> GUFunc:
+    """The gufunc of a name, the same one each time."""
+    if name in ("log", "power"):
+        import numpy as np
+
+        return from_ufunc(getattr(np, name))
+    return Builtin(name)

@@ -1,18 +1,168 @@
-"""The gufunc object: its kernels, and what it shows of itself."""
+"""The gufunc object: its kernels, its calls now and later, and what it shows of itself."""
 
+import concurrent.futures
+import os
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, Self
 
-from gridbuf.gufunc.choosing import Choosing, Generator, OutputDims
+import numpy as np
+
+from gridbuf.gufunc.choosing import (
+    KEYWORDS,
+    Choosing,
+    KernelGenerator,
+    OutputDims,
+    call_text,
+    signature_of,
+)
 from gridbuf.gufunc.errors import SignatureError
-from gridbuf.gufunc.futures import Future, start
-from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.keywords import KEYWORDS, call_text, signature_of
-from gridbuf.gufunc.operands import captured
-from gridbuf.gufunc.resolution import Resolution, describe
-from gridbuf.gufunc.states import StateKernel, check
-from gridbuf.gufunc.types import parse_types, types_text
+from gridbuf.gufunc.kernels import Kernel, StateKernel, check_state
+from gridbuf.gufunc.operands import DTYPES, captured, parse_types, types_text
+
+# ---- calls that run while the caller goes on ----
+
+
+_pool: concurrent.futures.ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+_pending: dict[int, "Future"] = {}
+
+
+class Future(concurrent.futures.Future[Any]):
+    """The result of a call that was submitted: a `concurrent.futures.Future`, which can be awaited
+    as well.
+
+    It can be cancelled as long as its call has not begun. In a forked child a call that
+    was not done when the process was forked raises RuntimeError, for its threads are not there.
+    """
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        import asyncio
+
+        return asyncio.wrap_future(self).__await__()
+
+
+def _work(future: Future, run: Callable[[], Any]) -> None:
+    try:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            result = run()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+    finally:
+        _pending.pop(id(future), None)
+
+
+def start_future(run: Callable[[], Any]) -> Future:
+    """Run on a thread of the pool."""
+    global _pool
+    if _forked:
+        raise RuntimeError(
+            "submit: a forked child has no threads to run this; call the gufunc, or start_future processes"
+            " with 'spawn'"
+        )
+    with _lock:
+        if _pool is None:
+            _pool = concurrent.futures.ThreadPoolExecutor(2, "gridbuf-gufunc")
+    future = Future()
+    _pending[id(future)] = future
+    _pool.submit(_work, future, run)
+    return future
+
+
+_forked = False
+
+
+def _after_fork() -> None:
+    """Nobody will finish what is pending: its locks may be held, and its callbacks are the
+    parent's.
+    """
+    global _forked
+    _forked = True
+    for future in _pending.values():
+        future._condition = threading.Condition()
+        vars(future).update(_waiters=[], _done_callbacks=[])
+        if not future.done():
+            future._state = "RUNNING"
+            future.set_exception(
+                RuntimeError(
+                    "submit: this process was forked before the call was done; its threads are the"
+                    " parent's"
+                )
+            )
+    _pending.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- calls that are resolved and not run ----
+
+
+class Output(NamedTuple):
+    """An output: as it would be made, or as it was given (`given`)."""
+
+    shape: tuple[int, ...]
+    dtype: "np.dtype[Any]"
+    strides: tuple[int, ...]
+    dims: tuple[str, ...] | None
+    given: bool
+
+
+class Resolution(NamedTuple):
+    """A call that was resolved and not run.
+
+    Attributes
+    ----------
+    kernel : str
+        The types of the kernel, as in `GUFunc.types`.
+    dtypes : tuple of dtype
+        The same as dtypes: what the inputs are cast to, and what the outputs are cast from.
+    outer_shape, nelements : tuple of int, int
+        The shape of the stack of elements, and their number.
+    core : dict
+        The size of each core dimension.
+    chunks : int
+        Into how many calls of the kernel the work may be cut.
+    outputs : tuple of Output
+    """
+
+    kernel: str
+    dtypes: tuple["np.dtype[Any]", ...]
+    outer_shape: tuple[int, ...]
+    nelements: int
+    core: dict[str, int]
+    chunks: int
+    outputs: tuple[Output, ...]
+
+
+def resolution_of(g: Choosing, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolution:
+    """The resolution of a call with these arguments."""
+    _, types, outer, elements, chunks, _, core, outs = g._resolve(args, kwargs)
+    given = args[g.nin :] or kwargs.get("out")
+    given = (*given, *[None] * g.nout) if isinstance(given, tuple) else (given, *[None] * g.nout)
+    outputs = []
+    for out, number, old in zip(outs, types[g.nin :], given, strict=False):
+        if out is None:
+            array = np.asarray(old)
+            outputs.append(
+                Output(
+                    array.shape, array.dtype, array.strides, getattr(old, "__gt_dims__", None), True
+                )
+            )
+        else:
+            outputs.append(Output(out[0], DTYPES[number], out[1], out[2], False))
+    return Resolution(
+        types_text(types, g.nin), tuple(DTYPES[t] for t in types), outer, elements,
+        dict(zip(g._dim_names, core, strict=True)), chunks, tuple(outputs),
+    )  # fmt: skip
+
+
+# ---- the gufunc ----
+
 
 FLAGS = {"invalid": 1, "divide": 2, "overflow": 4}
 
@@ -69,7 +219,7 @@ class GUFunc(Choosing):
         kernels: "Kernel | StateKernel | Sequence[Kernel | StateKernel]" = (),
         name: str = "gufunc",
         doc: str | None = None,
-        generator: Generator | None = None,
+        generator: KernelGenerator | None = None,
         output_dims: OutputDims | None = None,
         flags: Sequence[str] = tuple(FLAGS),
         identity: Any = None,
@@ -107,7 +257,7 @@ class GUFunc(Choosing):
         signature: str,
         name: str,
         doc: str | None,
-        generator: Generator | None = None,
+        generator: KernelGenerator | None = None,
         output_dims: OutputDims | None = None,
         identity: Any = None,
     ) -> None:
@@ -170,7 +320,7 @@ class GUFunc(Choosing):
         (0, 1)
         """
         if isinstance(kernel, StateKernel):
-            check(kernel, self.nin, self.nout)
+            check_state(kernel, self.nin, self.nout)
             number = self._add_state(
                 kernel.step,
                 kernel.merge,
@@ -264,9 +414,9 @@ class GUFunc(Choosing):
         >>> future.result()
         array([2., 3.])
         """
-        run, check = self._prepare(args, kwargs, errors)
-        check()
-        return start(run)
+        run, check_state = self._prepare(args, kwargs, errors)
+        check_state()
+        return start_future(run)
 
     def _prepare(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], errors: str
@@ -303,4 +453,4 @@ class GUFunc(Choosing):
         >>> plan.kernel, plan.outer_shape, plan.outputs[0].dtype
         ('dd->d', (3, 5), dtype('float64'))
         """
-        return describe(self, args, kwargs)
+        return resolution_of(self, args, kwargs)

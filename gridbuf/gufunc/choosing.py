@@ -1,23 +1,92 @@
-"""What the C side asks for, once for each new kind of call: the kernel, numbers in its types, core
-sizes.
+"""What C asks for once for each new kind of call or reduction: keywords, the kernel, numbers in its
+types, core sizes.
 """
 
 import operator
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gridbuf import _core
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel
-from gridbuf.gufunc.keywords import refuse
-from gridbuf.gufunc.operands import Input, read_input, weak
-from gridbuf.gufunc.types import DTYPES, identity_bytes, number_of, parse_types
-from gridbuf.gufunc.uniforms import exact
+from gridbuf.gufunc.operands import (
+    DTYPES,
+    Input,
+    cell,
+    identity_bytes,
+    number_of,
+    parse_types,
+    read_input,
+    uniform_value,
+    weak,
+)
+from gridbuf.wrapping import naming
 
-Generator = Callable[[str, tuple[str, ...]], Kernel]
+if TYPE_CHECKING:
+    from inspect import Signature
+
+# ---- keywords ----
+
+
+KEYWORDS = {
+    "out": None, "where": True, "axes": None, "axis": None, "keepdims": False,
+    "casting": "same_kind", "dtype": None,
+    "signature": None, "errors": "raise", "workers": None,
+}  # fmt: skip
+_NUMPYS = {"order", "subok", "sig", "extobj"}
+
+
+def _parameters(nin: int, uniforms: list[str]) -> list[tuple[str, Any, bool]]:
+    """Name, default (... for none) and whether it is positional, of what a call takes."""
+    inputs = ["x"] if nin == 1 else [f"x{i + 1}" for i in range(nin)]
+    positional = [(name, ..., True) for name in inputs]
+    return (
+        positional
+        + [(n, ..., False) for n in uniforms]
+        + [(n, d, False) for n, d in KEYWORDS.items()]
+    )
+
+
+def call_text(nin: int, uniforms: list[str]) -> str:
+    """The parameters of a call as text: "(x1, x2, /, *, out=None, ...)"."""
+    parts = [
+        name if default is ... else f"{name}={default!r}"
+        for name, default, _ in _parameters(nin, uniforms)
+    ]
+    parts[nin:nin] = ["/", "*"] if nin else ["*"]
+    return f"({', '.join(parts)})"
+
+
+def signature_of(nin: int, uniforms: list[str]) -> "Signature":
+    """The same for inspect.signature."""
+    from inspect import Parameter, Signature
+
+    kinds = {True: Parameter.POSITIONAL_ONLY, False: Parameter.KEYWORD_ONLY}
+    return Signature(
+        [
+            Parameter(n, kinds[p], default=Parameter.empty if d is ... else d)
+            for n, d, p in _parameters(nin, uniforms)
+        ]
+    )
+
+
+def refuse_keyword(name: str, uniforms: list[str], keyword: str) -> None:
+    """TypeError for a keyword that no call of the gufunc has."""
+    more = f", and the uniform parameters {', '.join(uniforms)}" if uniforms else ""
+    numpys = f" ({keyword}= of NumPy's ufuncs is none of them)" if keyword in _NUMPYS else ""
+    raise TypeError(
+        f"{keyword}: neither a keyword nor a uniform parameter of {name}; the keywords of a call"
+        f" are {', '.join(KEYWORDS)}{more}{numpys}"
+    )
+
+
+# ---- calls ----
+
+
+KernelGenerator = Callable[[str, tuple[str, ...]], Kernel]
 OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
 
 
@@ -32,7 +101,7 @@ class Choosing(_core.GUFunc):
     nargs: int
     types: Any
     _register: Callable[[Kernel, int], int]
-    _generator: Generator | None
+    _generator: KernelGenerator | None
     _output_dims: OutputDims | None
     _dim_names: list[str]
     _dims: list[tuple[int, bool, bool]]
@@ -46,10 +115,10 @@ class Choosing(_core.GUFunc):
     _reorderable: bool
 
     def _refuse(self, keyword: str) -> None:
-        refuse(self.name, self._uniform_names, keyword)
+        refuse_keyword(self.name, self._uniform_names, keyword)
 
     def _uniform(self, i: int, value: Any) -> Any:
-        return exact(self._uniform_names[i], DTYPES[self._uniform_types[i]].kind, value)
+        return uniform_value(self._uniform_names[i], DTYPES[self._uniform_types[i]].kind, value)
 
     def _choose(
         self,
@@ -241,3 +310,58 @@ def _kind_of(operand: Input, target: "np.dtype[Any]") -> "np.dtype[Any]":
         return found
     rank = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}[target.kind]
     return target if operand.weak <= rank else np.dtype("ldD"[operand.weak - 1])
+
+
+# ---- reductions ----
+
+
+Choice = tuple[
+    int, bool, bool, int, bytes | None
+]  # kernel, has a state, sequential, type, identity
+
+
+def choose_reduction(
+    g: Choosing, array: int, dtype: int, out: int, ordered: bool, extras: bool
+) -> Choice:
+    """The kernel that folds elements of a type; dtype and out are 0 where they are not given."""
+    if g._states:
+        return _choose_state(g, array, ordered, extras or dtype != 0)
+    if g.nin != 2 or g.nout != 1 or any(g._cores) or g._uniform_names:
+        raise SignatureError(
+            f"{g.name}: only two inputs and one output without core dimensions reduce, or a"
+            f" StateKernel; this is {g.signature}"
+        )
+    n = g._folding_kernel(array, dtype, out)
+    number = g._types(n)[0]
+    return n, False, bool(ordered or not g._reorderable), number, g._identity_of(DTYPES[number])
+
+
+def _choose_state(g: Choosing, array: int, ordered: bool, extras: bool) -> Choice:
+    for n, types in g._states:
+        if np.can_cast(DTYPES[array], np.dtype(types[0]), "safe"):
+            if extras:
+                raise SignatureError(f"{g.name}: a StateKernel takes no where, initial or dtype")
+            return n, True, bool(ordered), number_of(np.dtype(types[0])), None
+    takes = " and ".join(types[0] for _, types in g._states)
+    raise SignatureError(f"array: {g.name} reduces elements of type {takes}, not {DTYPES[array]}")
+
+
+def initial_value(initial: Any, number: int) -> bytes:
+    """What initial= is in the type of the reduction, by NumPy's rules."""
+    dtype = DTYPES[number]
+    with naming("initial"):
+        initial = _core.values(initial)
+    if isinstance(initial, np.ndarray) and (
+        initial.ndim or initial.dtype.kind in "SUV"
+    ):  # not shown: foreign text may be none
+        raise TypeError(
+            f"initial: expected one number, got an array of shape {initial.shape} and dtype"
+            f" {initial.dtype}"
+        )
+    if isinstance(initial, (str, bytes)) or np.ndim(initial):
+        raise TypeError(f"initial: expected one number, got {initial!r}")
+    if dtype.kind != "c" and np.iscomplexobj(initial):
+        raise TypeError(
+            f"initial: {initial!r} is complex, the reduction's type is {dtype}; give dtype= as well"
+        )
+    return cell(initial, dtype, "initial")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gridbuf.gufunc import builtin
+from gridbuf.gufunc import adopted
 from gridbuf.gufunc.adopted import adopt, from_ufunc
 from gridbuf.gufunc.call import GUFunc
 from gridbuf.gufunc.errors import (
@@ -12,8 +12,15 @@ from gridbuf.gufunc.errors import (
     SignatureError,
     TotalFailure,
 )
-from gridbuf.gufunc.kernels import Kernel, go, numpy_loop, registered, scalar, status_loop
-from gridbuf.gufunc.states import StateKernel
+from gridbuf.gufunc.kernels import (
+    Kernel,
+    StateKernel,
+    go,
+    numpy_loop,
+    registered,
+    scalar,
+    status_loop,
+)
 
 __all__ = [
     "ErrorInfo", "GUFunc", "GufuncError", "Kernel", "PartialSuccess", "SignatureError",
@@ -23,10 +30,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in builtin.NAMES:
+    if name not in adopted.BUILTIN_NAMES:
         raise AttributeError(name)
-    return builtin.make(name)
+    return adopted.builtin(name)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *builtin.NAMES]
+    return [*__all__, *adopted.BUILTIN_NAMES]

@@ -1,10 +1,8 @@
 """The names of gridbuf.interface, loaded together when the first of them is asked for."""
 
-from gridbuf.interface.acquiring import acquired
-from gridbuf.interface.domains import DomainWarning
-from gridbuf.interface.layouts import LayoutWarning
+from gridbuf.interface.acquiring import LayoutWarning, acquired
+from gridbuf.interface.domains import DomainWarning, resolve_origins
 from gridbuf.interface.operand import CopyWarning
-from gridbuf.interface.origins import resolve_origins
 from gridbuf.interface.reading import read
 from gridbuf.interface.stencil import StencilCall, stencil_call
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin

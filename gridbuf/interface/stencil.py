@@ -15,8 +15,8 @@ from gridbuf.interface.domains import (
     find_domain,
     halo_of,
     repeated,
+    resolve_origins,
 )
-from gridbuf.interface.origins import resolve_origins
 from gridbuf.storage.cpu import CPUStorage
 
 _READ_OR_WRITE, _WRITE = 3, 2  # gt4py's AccessKind

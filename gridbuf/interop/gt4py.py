@@ -21,8 +21,7 @@ import gt4py.storage.cartesian.layout_registry as registry
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interface.domains import Sizing, find_domain, halo_of
-from gridbuf.interface.origins import resolve_origins
+from gridbuf.interface.domains import Sizing, find_domain, halo_of, resolve_origins
 from gridbuf.interface.stencil import StencilCall
 from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer, Kind
 from gridbuf.interop.gt4py_install import install, installed, uninstall

@@ -5,7 +5,7 @@ first.
 from collections.abc import Iterator
 from typing import Any
 
-from gridbuf.explain.facts import nbytes_text
+from gridbuf.explain import nbytes_text
 from gridbuf.watch.table import FASTER, SHORT, seconds, spread_text
 
 MOST = 10

@@ -11,8 +11,8 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.common import columns
-from gridbuf.explain import svg
-from gridbuf.explain.facts import nbytes_text
+from gridbuf.explain import nbytes_text
+from gridbuf.explain.picture import svg
 
 MOST = 12  # rows of a table
 WIDE = 100  # columns of a sentence
@@ -464,6 +464,6 @@ def _picture(field: dict[str, Any], order: str) -> str:
         plan = _core.plan(
             tuple(field["shape"]), field["dtype"], dimensions=tuple(dims), layout=layout
         )
-        return svg.picture(plan, ((0, 0),) * len(dims))
+        return svg(plan, ((0, 0),) * len(dims))
     except Exception:  # more indices than can be drawn, names that gridbuf does not know
         return ""

@@ -3,51 +3,51 @@
 
 #include "common.h"
 
-#define GB_PY_UPCALLS(X)                                                   \
-    X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")               \
-    X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method") \
-    X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                 \
-    X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                     \
-    X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")       \
-    X(GB_PY_UP_STRUCTURED, "gridbuf.wrapping", "structured")               \
-    X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                     \
-    X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")             \
-    X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")               \
-    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cuda", "stream_of")                   \
-    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cuda", "array_over")                   \
-    X(GB_PY_UP_COPYTO, "gridbuf.copies", "_copyto_any")                    \
-    X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                        \
-    X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                  \
-    X(GB_PY_UP_WHOLE, "gridbuf.numpy_functions", "WHOLE")                  \
-    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")           \
-    X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")             \
-    X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                        \
-    X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                     \
-    X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                      \
-    X(GB_PY_UP_FIRST_ENTRIES, "gridbuf.names", "first_entries")            \
-    X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                  \
-    X(GB_PY_UP_KEY, "gridbuf.fields.operands", "key")                      \
-    X(GB_PY_UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")               \
-    X(GB_PY_UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")         \
-    X(GB_PY_UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")         \
-    X(GB_PY_UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")     \
-    X(GB_PY_UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")   \
-    X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")     \
-    X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")     \
-    X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.ufuncs", "prepared")     \
-    X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")        \
-    X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")           \
-    X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")      \
-    X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")  \
-    X(GB_PY_UP_STORAGE_REFUSE, "gridbuf.storage.functions", "refuse")      \
-    X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.functions", "call")      \
-    X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")    \
-    X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError") \
-    X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")           \
-    X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")        \
-    X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.reduction", "choose")        \
-    X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.reduction", "start")          \
-    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.outcomes", "conclude")
+#define GB_PY_UPCALLS(X)                                                     \
+    X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                 \
+    X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")   \
+    X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                   \
+    X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                       \
+    X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")         \
+    X(GB_PY_UP_STRUCTURED, "gridbuf.wrapping", "structured")                 \
+    X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                       \
+    X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")               \
+    X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                 \
+    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cuda", "stream_of")                     \
+    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cuda", "array_over")                     \
+    X(GB_PY_UP_COPYTO, "gridbuf.copies", "_copyto_any")                      \
+    X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                          \
+    X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                    \
+    X(GB_PY_UP_WHOLE, "gridbuf.numpy_functions", "WHOLE")                    \
+    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")             \
+    X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")               \
+    X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                          \
+    X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                       \
+    X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                        \
+    X(GB_PY_UP_FIRST_ENTRIES, "gridbuf.names", "first_entries")              \
+    X(GB_PY_UP_NAMED, "gridbuf.fields.operands", "named")                    \
+    X(GB_PY_UP_KEY, "gridbuf.fields.operands", "key")                        \
+    X(GB_PY_UP_FIELD_UFUNC, "gridbuf.fields.ufuncs", "call")                 \
+    X(GB_PY_UP_FIELD_FUNCTION, "gridbuf.fields.functions", "call")           \
+    X(GB_PY_UP_FIELD_BINARY, "gridbuf.fields.operators", "binary")           \
+    X(GB_PY_UP_FIELD_IN_PLACE, "gridbuf.fields.operators", "in_place")       \
+    X(GB_PY_UP_STORAGE_META, "gridbuf.storage.indexing", "meta_of_view")     \
+    X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")       \
+    X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")       \
+    X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.ufuncs", "prepared")       \
+    X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")          \
+    X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.cpu", "CPUStorage")             \
+    X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.operators", "binary")        \
+    X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.operators", "in_place")    \
+    X(GB_PY_UP_STORAGE_REFUSE, "gridbuf.storage.functions", "refuse")        \
+    X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.functions", "call")        \
+    X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.methods", "array_ufunc")      \
+    X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")   \
+    X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")             \
+    X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")          \
+    X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.choosing", "choose_reduction") \
+    X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.choosing", "initial_value")     \
+    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.errors", "conclude")
 
 /* What C asks of objects of the package's classes: X(name here, module, class, method or
  * attribute). Who derives from one may say it anew. */

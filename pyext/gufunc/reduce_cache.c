@@ -23,7 +23,7 @@ void gb_py_reducers_free(gb_py_gufunc_object *g) {
 
 /* ---- the kernel ---- */
 
-/* gridbuf.gufunc.reduction.choose(g, array, dtype, out, ordered, extras)
+/* gridbuf.gufunc.choosing.choose_reduction(g, array, dtype, out, ordered, extras)
  * -> (kernel, has a state, sequential, type, identity or None) */
 static int ask(gb_py_reduce_args *q, gb_py_folding *c) {
     GB_PY_OWNED PyObject *found =

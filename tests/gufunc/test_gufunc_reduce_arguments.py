@@ -317,7 +317,7 @@ def test_a_forked_child_reduces_what_its_parent_did():
 
 
 def test_a_repeated_reduction_runs_no_python(monkeypatch):
-    from gridbuf.gufunc import operands, outcomes, reduction
+    from gridbuf.gufunc import choosing, errors, operands
 
     a = np.ones((3, 5), np.float32)
     calls = [
@@ -328,10 +328,10 @@ def test_a_repeated_reduction_runs_no_python(monkeypatch):
     for call in calls:
         call()
     for module, name in (
-        (reduction, "choose"),
-        (reduction, "start"),
+        (choosing, "choose_reduction"),
+        (choosing, "initial_value"),
         (operands, "normal"),
-        (outcomes, "conclude"),
+        (errors, "conclude"),
     ):
         monkeypatch.delattr(module, name)
     for call in calls:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gridbuf import gufunc
-from gridbuf.gufunc.builtin import NAMES
+from gridbuf.gufunc.adopted import BUILTIN_NAMES
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "gufuncs.md"
 TABLE = PAGE.read_text().partition("## What comes with it")[2].partition("\n## ")[0]
@@ -32,7 +32,7 @@ def operand(number: int, core: list[str], dtype: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BUILTIN_NAMES)
 def test_an_element_is_what_numpy_says(name: str, dtype: str) -> None:
     assert name in ROWS, (
         f"the table of docs/gufuncs.md has no row | `{name}` | `SIGNATURE` | `NumPy's expression of"

@@ -179,7 +179,7 @@ import ctypes, os, signal, sys, warnings
 import numpy as np
 import gridbuf as gb
 from gridbuf import gufunc
-from gridbuf.gufunc import outcomes, reduction  # now: of a file that is read as it forks, parent and child share the place
+from gridbuf.gufunc import choosing, errors  # now: of a file that is read as it forks, parent and child share the place
 warnings.simplefilter("ignore")
 lib = ctypes.CDLL(sys.argv[1])
 g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(lib.numpy_form, "d->d")])

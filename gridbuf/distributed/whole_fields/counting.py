@@ -20,7 +20,7 @@ from gridbuf.distributed.whole_fields.ground import (
     summed,
 )
 from gridbuf.distributed.whole_fields.subjects import Subject, array_of
-from gridbuf.exact.total import Total
+from gridbuf.exact.sums import Total
 
 Part = tuple[tuple[int, int], ...]
 

@@ -1,4 +1,6 @@
-"""A sum on its way: exact, and an array of integers meanwhile, which processes can add up."""
+"""Sums of one array, and sums on their way: exact, and meanwhile arrays of integers, which processes
+can add up.
+"""
 
 import math
 from typing import Any
@@ -6,9 +8,90 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from gridbuf._core import EXACT_BIAS, EXACT_CHUNKS, EXACT_WORDS, exact_add, exact_merge
-from gridbuf.exact.operands import kind_of, operand, pair, parts
+from gridbuf._core import (
+    EXACT_BIAS,
+    EXACT_CHUNKS,
+    EXACT_WORDS,
+    Field,
+    exact_add,
+    exact_merge,
+    host_array,
+)
+from gridbuf.docstrings import as_in
 from gridbuf.validation import as_dtype
+
+# ---- what may be summed ----
+
+
+ALLOWED = "bool, integers, float16, float32, float64, complex64 and complex128"
+
+
+def kind_of(dtype: np.dtype[Any], argument: str) -> str:
+    """`"i"` for bools and integers, `"f"` or `"c"`; TypeError for what is not summed."""
+    if dtype.kind in "biu":
+        return "i"
+    if dtype.char in "efd":
+        return "f"
+    if dtype.char in "FD":
+        return "c"
+    raise TypeError(
+        f"{argument}: elements of dtype {dtype} are not summed exactly; allowed are {ALLOWED}"
+    )
+
+
+def operand(x: Any, argument: str) -> Any:
+    """A Field, or an array over the memory of x; numbers and lists become arrays. In this machine's
+    byte order.
+    """
+    if type(x) is not np.ndarray and not isinstance(x, Field):
+        try:
+            x = (
+                np.asarray(x)
+                if isinstance(x, list | tuple | int | float | complex | np.generic)
+                else host_array(x)
+            )
+        except TypeError as error:
+            raise TypeError(f"{argument}: {error}") from None
+    kind_of(x.dtype, argument)
+    return x if x.dtype.isnative else np.asarray(x).astype(x.dtype.newbyteorder("="))
+
+
+def parts(x: Any, kind: str) -> tuple[Any, ...]:
+    """The real numbers that x consists of: itself, or real and imaginary parts."""
+    if kind != "c":
+        return (x,)
+    array = np.asarray(x)
+    return (array.real, array.imag)
+
+
+def pair(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands of one shape, y's axes in x's order where both have names."""
+    x, y = operand(x, "x"), operand(y, "y")
+    if isinstance(x, Field) and isinstance(y, Field) and x.dims != y.dims:
+        if sorted(x.dims) != sorted(y.dims):
+            raise ValueError(f"y: dims {y.dims}; x has {x.dims}")
+        y = y.transpose(*x.dims)
+    if x.shape != y.shape:
+        raise ValueError(f"y: shape {y.shape}; x has {x.shape}")
+    x_whole, y_whole = (kind_of(a.dtype, "x") == "i" for a in (x, y))
+    if x_whole != y_whole:  # small integers are doubles
+        if x_whole:
+            x = _floats(x, "x", y.dtype)
+        else:
+            y = _floats(y, "y", x.dtype)
+    return x, y
+
+
+def _floats(a: Any, argument: str, other: np.dtype[Any]) -> Any:
+    if a.dtype.itemsize > 4:
+        raise TypeError(
+            f"{argument}: not every {a.dtype} is a float64, so its products with {other} would not"
+            " be exact; convert it"
+        )
+    return np.asarray(a).astype(np.float64)
+
+
+# ---- a sum on its way ----
 
 
 class Total:
@@ -265,3 +348,126 @@ class Total:
             return (2 * root + inexact) / (1 << (more + EXACT_BIAS) // 2 + 1)
         except OverflowError:
             return math.inf
+
+
+# ---- sums of one array ----
+
+
+def sum(x: Any) -> Any:
+    """The sum of all elements, rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        An array, a Field, a storage, a list ..., of any layout; of a Field all elements count, its
+        halo included (`field.domain` leaves it out).
+
+    Returns
+    -------
+    int, float or complex
+        The bits of `math.fsum`, where that does not raise: beyond the range of doubles an infinity,
+        of infinities of both signs NaN. Of bools and integers the Python int.
+
+    Raises
+    ------
+    TypeError
+        `x` has elements that are no numbers, or long doubles, or lies on a GPU.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> gb.exact.sum(np.full(10, 0.1)), float(np.full(10, 0.1).cumsum()[-1])
+    (1.0, 0.9999999999999999)
+    >>> gb.exact.sum(np.full(3, 2**63, "uint64")) == 3 * 2**63
+    True
+    """
+    return _total(x).sum()
+
+
+@as_in(sum)
+def mean(x: Any) -> Any:
+    """The exact sum divided by the number of elements, rounded once.
+
+    Returns
+    -------
+    float or complex
+        NaN of no elements.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.exact.mean([1, 2, 4])
+    2.3333333333333335
+    """
+    return _total(x).mean()
+
+
+def dot(x: Any, y: Any) -> Any:
+    """The sum of the products of elements at the same index, rounded once; nothing is conjugated.
+
+    Parameters
+    ----------
+    x, y : array_like
+        As for `sum`, of one shape. Where both are Fields, y's axes are brought into x's order by
+        name. Integers of at most 32 bits may meet floats.
+
+    Returns
+    -------
+    int, float or complex
+        Products and sums are exact also where a product would be too large or too small for a
+        double.
+
+    Raises
+    ------
+    TypeError
+        As `sum` does; or integers of 64 bits with floats.
+    ValueError
+        The shapes or dims differ.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.exact.dot([1e200, 1.0, 1e200], [1e200, 2.0, -1e200])
+    2.0
+    """
+    x, y = pair(x, y)
+    total = Total(x.dtype if kind_of(x.dtype, "x") == "c" else y.dtype)
+    total.add_product(x, y)
+    return total.sum()
+
+
+@as_in(sum)
+def norm(x: Any) -> float:
+    """The square root of the sum of squares of all elements, rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        As for `sum`; of complex numbers the magnitudes count.
+
+    Returns
+    -------
+    float
+        It is right also where squares are larger than any double, or smaller.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.exact.norm([3 * 2.0**800, 4 * 2.0**800]) == 5 * 2.0**800
+    True
+    >>> gb.exact.norm([3 + 4j, 12])
+    13.0
+    """
+    x = operand(x, "x")
+    kind = kind_of(x.dtype, "x")
+    total = Total("int64" if kind == "i" else "float64")
+    for part in parts(x, kind):
+        total.add_product(part, part)
+    return total.root()
+
+
+def _total(x: Any) -> Total:
+    x = operand(x, "x")
+    total = Total(x.dtype)
+    total.add(x)
+    return total
