@@ -167,7 +167,6 @@ class Filing(Reducing):
             return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
 
         found: Checkpoint = self._call(
-            "load",
-            lambda ranks: loading(ranks, self._ground, path, names, verify, make, progress),
+            "load", lambda ranks: loading(ranks, self._ground, path, names, verify, make, progress)
         )
         return found

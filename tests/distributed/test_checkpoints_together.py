@@ -4,6 +4,7 @@ inside of progress=.
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -170,6 +171,27 @@ def test_a_disk_that_is_full_names_the_path_and_the_bytes(
     ) as raised:
         grid.save(path, format=kind, T=grid.ones())
     assert raised.value.errno == 28 and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_wherever_the_disk_is_full_the_error_names_a_path(kind: str, tmp_path: Path) -> None:
+    """Files that may not grow: headers, values, metadata and the manifest."""
+    grid, path = gbd.grid((8, 6)), tmp_path / "x"
+    grid.save(path, format=kind, T=grid.ones())
+    values, before = grid.full(2.0), resource.getrlimit(resource.RLIMIT_FSIZE)
+    failed = 0
+    for limit in (0, 20, 100, 200, 300, 400, 500, 600, 1000, 5000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            grid.save(path, format=kind, T=values)
+        except OSError as error:
+            failed += 1
+            assert str(path) in str(error.filename) and "were to be written" in str(error)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert grid.mean(grid.load(path)["T"]) in (1.0, 2.0)
+        assert [p.name for p in tmp_path.iterdir()] == ["x"]
+    assert failed >= 4
 
 
 @pytest.mark.parametrize("kind", FORMATS)

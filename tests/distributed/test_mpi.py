@@ -110,6 +110,7 @@ ENDS = [
     for count in (2, 3)
 ] + [
     *[("raises", call, 2) for call in ("exchange", "handle", "adjoint", "sum")],
+    *[("revokes", call, count) for call in ("exchange", "sum") for count in (2, 3)],
     *[("whole", call, 3) for call in ("exchange", "sum", "gather", "grid")],
 ]
 

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -154,13 +155,26 @@ def named(used: dict[str, int], dim: str, n: int) -> str:
 
 def write(folder: Path, manifest: Said) -> None:
     """Put it beside what it describes; it is there whole or not at all."""
-    beside = folder / f"{NAME}.unfinished"
-    with open(beside, "w") as file:
-        json.dump(manifest, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.rename(beside, folder / NAME)
-    sync(folder)
+    beside, text = folder / f"{NAME}.unfinished", json.dumps(manifest, indent=1)
+    with writing(folder / NAME, f"{len(text)} bytes"):
+        with open(beside, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(beside, folder / NAME)
+        sync(folder)
+
+
+@contextmanager
+def writing(path: Path, content: str) -> Iterator[None]:
+    """Raise an OSError of the disk, which is full or fails, with the file and the bytes."""
+    try:
+        yield
+    except OSError as error:
+        text = error.strerror or str(error)
+        raise OSError(
+            error.errno or 0, f"{text}: {content} were to be written", str(path)
+        ) from error
 
 
 def sync(path: Path) -> None:

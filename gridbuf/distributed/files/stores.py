@@ -5,7 +5,6 @@ import struct
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf.distributed.dtype_names import dtype_of
-from gridbuf.distributed.files.manifests import Said, sync
+from gridbuf.distributed.files.manifests import Said, sync, writing
 
 Box = Sequence[slice]
 
@@ -92,12 +91,16 @@ class NumpyFiles:
                     "fortran_order": False,
                     "shape": tuple(shape),
                 }
-                with open(folder / f"{name}.npy", "wb") as file:
+                path, nbytes = folder / f"{name}.npy", prod(shape) * dtype.itemsize
+                with writing(path, f"{nbytes} bytes"), open(path, "wb") as file:
                     np.lib.format.write_array_header_2_0(file, header)
-                    file.truncate(file.tell() + prod(shape) * dtype.itemsize)
+                    file.truncate(file.tell() + nbytes)
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
-        with writing(path := folder / f"{name}.npy", values.nbytes), open(path, "r+b") as file:
+        with (
+            writing(path := folder / f"{name}.npy", f"{values.nbytes} bytes"),
+            open(path, "r+b") as file,
+        ):
             shape, _, _ = header_of(file)
             start, item = file.tell(), values.dtype.itemsize
             values = np.ascontiguousarray(values)
@@ -171,18 +174,6 @@ def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return found
 
 
-@contextmanager
-def writing(path: Path, nbytes: int) -> Iterator[None]:
-    """OSError of a disk that is full, or fails, names the file and the bytes."""
-    try:
-        yield
-    except OSError as error:
-        text = error.strerror or str(error)
-        raise OSError(
-            error.errno or 0, f"{text}: {nbytes} bytes were to be written", str(path)
-        ) from error
-
-
 def write_all(number: int, values: memoryview, at: int) -> None:
     while values.nbytes:
         n = os.pwrite(number, values[: 2**30], at)
@@ -240,7 +231,7 @@ class ZarrArrays:
     ) -> None:
         import zarr
 
-        with quiet():
+        with quiet(), writing(folder, "metadata"):
             group = zarr.open_group(str(folder), mode="a", zarr_format=3)
             group.attrs.update(said["attributes"])
             for field_name, field in said["fields"].items():
@@ -271,7 +262,7 @@ class ZarrArrays:
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
         array = self._array(folder, name)
-        with writing(folder / name, values.nbytes):
+        with writing(folder / name, f"{values.nbytes} bytes"):
             array[tuple(box)] = values
             for _, path in chunks_of(array, folder / name, box):
                 if path.exists():  # a chunk of zeros has none
@@ -291,7 +282,7 @@ class ZarrArrays:
     def finish(self, folder: Path) -> None:
         import zarr
 
-        with quiet():
+        with quiet(), writing(folder, "metadata"):
             zarr.consolidate_metadata(str(folder), zarr_format=3)
 
     def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> None:

@@ -83,7 +83,11 @@ class Handle:
         >>> float(f[0])
         1.0
         """
-        seconds = read_timeout(timeout)
+        try:
+            seconds = read_timeout(timeout)
+        except (TypeError, ValueError) as error:  # the peers' next exchange would wait
+            self._plan._failed(error)
+            raise
         if not self._done:
             self._given_up = True  # unless it returns
             self._transport.wait(self._exchange, seconds)

@@ -64,6 +64,7 @@ def communicator_of(comm: Any, timeout: float | None = None) -> Communicator:
         MPI.COMM_SELF.Set_attr(MPI.Comm.Create_keyval(delete_fn=_ending), True)
         atexit.register(say_ended)
     found: Communicator | None = comm.Get_attr(_keys[0])
+    revoked = found
     if found is not None:
         check_mpi()
     if found is not None and found.revocation is not None:
@@ -73,12 +74,22 @@ def communicator_of(comm: Any, timeout: float | None = None) -> Communicator:
     if found is None:
         begun = comm.Get_attr(_keys[1])  # by a call that was given up: the others have made it once
         if begun is None:
-            comm.Set_attr(_keys[1], begun := comm.Idup())
-        duplicate, request = begun
+            comm.Set_attr(_keys[1], begun := (*comm.Idup(), revoked))
+            if revoked is not None:
+                alive.discard(revoked)  # a rank that ends now has begun the next duplicate
+        duplicate, request, before = begun
+
+        def look() -> None:
+            if before is not None:
+                before.hear()
+                for peer in before.ended:
+                    if not request.Test():
+                        before.lobby.raise_ended(peer, "a grid")
+
         Waiting(
             timeout,
             lambda: f"rank {comm.rank} waits for the other ranks of {comm.size}: they make no grid",
-        ).until(request.Test)
+        ).until(request.Test, look)
         comm.Delete_attr(_keys[1])
         comm.Set_attr(_keys[0], found := Communicator(duplicate))
     return found

@@ -41,10 +41,13 @@ class Revocation:
         Whether two ranks differed.
     raised : bool
         Whether some call here has raised: then grids can be made again.
+    key : str
+        The error's own, the same in all notes of it.
     """
 
-    def __init__(self, disagreement: bool, raised: bool) -> None:
+    def __init__(self, disagreement: bool, raised: bool, key: str | None = None) -> None:
         self.disagreement, self.raised = disagreement, raised
+        self.key = os.urandom(8).hex() if key is None else key
 
 
 class Revocable:
@@ -83,10 +86,15 @@ class Revocable:
         alive.add(self)
 
     def fail(self, error: BaseException) -> None:
-        """This rank raises an error in a call of a grid: all grids that it is in are revoked. A
-        communicator of one rank has none to tell.
+        """Revoke all grids that this rank is in: a call of a grid raises here. A communicator of
+        one rank has none to tell.
+
+        An error of this rank's own counts as raised also where a note of another's came first: the
+        program has its exception, and makes the grid again.
         """
-        if self.revocation is None and self.size > 1 and os.getpid() == _process:
+        if self.revocation is not None:
+            self.revocation.raised = True
+        elif self.size > 1 and os.getpid() == _process:
             text = words_of(error)
             why = text if text.startswith("rank ") else f"rank {self.rank}: {text}"
             revoke(Revocation(isinstance(error, DisagreementError), raised=True), self, why)
@@ -102,7 +110,7 @@ class Revocable:
             )
 
     def hear(self) -> None:
-        """Take the notes of other ranks that have come."""
+        """Take the notes of other ranks that have come. A revoked grid's ranks may still end."""
         status = MPI.Status()
         while (message := self.comm.Improbe(MPI.ANY_SOURCE, NOTE, status)) is not None:
             text = np.empty(status.Get_count(MPI.BYTE), "u1")
@@ -113,12 +121,8 @@ class Revocable:
                 MessageExchange.disarm()
             elif self.revocation is None:
                 self.reached = words["calls"]
-                revoke(
-                    Revocation(words["disagreement"], raised=False),
-                    self,
-                    words["revoked"],
-                    heard=True,
-                )
+                event = Revocation(words["disagreement"], raised=False, key=words["event"])
+                revoke(event, self, words["revoked"], heard=True)
 
     def tell(self, words: dict[str, Any], heard: bool = False) -> None:
         """Send a note to all ranks, of more than FEW to some, which pass it on."""
@@ -154,13 +158,19 @@ class Revocable:
 
 
 alive: "weakref.WeakSet[Revocable]" = weakref.WeakSet()
+_known: deque[str] = deque(maxlen=64)  # keys of the last errors that have revoked grids here
 
 
 def revoke(event: Revocation, source: Revocable, why: str, heard: bool = False) -> None:
     """Revoke the grids of all communicators of this process, and tell their ranks; those of
     `source` know where the error was heard there.
+
+    The note of an error that has revoked grids here before may come once more, over a communicator
+    whose other ranks have heard of it later. It revokes the grids of that one alone.
     """
-    for its in [*alive]:
+    reached = [source] if event.key in _known else [*alive]
+    _known.append(event.key)
+    for its in reached:
         if its.revocation is None and its.size > 1:
             its.revocation, its.exchanges = event, None
             its.why = (
@@ -169,7 +179,8 @@ def revoke(event: Revocation, source: Revocable, why: str, heard: bool = False) 
                 else f"rank {its.rank}, by an error in another communicator: {why}"
             )
             its.tell(
-                {"revoked": its.why, "disagreement": event.disagreement}, heard and its is source
+                {"revoked": its.why, "disagreement": event.disagreement, "event": event.key},
+                heard and its is source,
             )
             if callable_here():
                 its.post()
@@ -212,15 +223,15 @@ def callable_here() -> bool:
 
 
 def say_ended() -> None:
-    """Tell the ranks of all grids that this one ends. A rank that waits for less than what was
-    begun here goes on waiting.
+    """Tell the ranks of all grids that this one ends, also of revoked ones that it has not made
+    again. A rank that waits for less than what was begun here goes on waiting.
     """
     if not callable_here():
         return
     error = getattr(sys, "last_value", None)
     why = "" if error is None else words_of(error)
     for its in [*alive]:
-        if its.size > 1 and its.revocation is None:
+        if its.size > 1:
             for peer in its.near():
                 words = {"ended": why, "grids": its.counts(peer)}
                 its._untold.append((peer, json.dumps(words).encode()))

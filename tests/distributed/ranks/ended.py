@@ -34,6 +34,16 @@ if how == "whole":  # to the end on all ranks, of which some end earlier: no err
     if me != last:
         time.sleep(0.3)
     print(f"rank {me} is through", flush=True)
+elif how == "revokes":  # the last rank fails and ends; the others make the grid again
+    with raises((TypeError, gbd.RevokedError), "expected a Field"):
+        known("x" if me == last else f)
+        while True:
+            calls[call]()
+    if me == last:
+        sys.exit()
+    with raises(gbd.RevokedError, f"rank {last} has ended"):
+        calls["grid"]()
+    print(f"rank {me} knows", flush=True)
 elif me == last:
     if how == "exits":
         sys.exit()

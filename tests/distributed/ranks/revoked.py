@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +28,9 @@ last = n - 1
 SOON = 60.0  # of 200 seconds that the ranks have: no machine is so busy
 
 
-def ring(comm: Any = world, **more: Any) -> gbd.Grid:
+def ring(comm: Any = world, points: int = 6, **more: Any) -> gbd.Grid:
     more = {"periodic": "I", "halo": ((1, 1), (0, 0)), "blocks": (n, 1), "timeout": 200} | more
-    return gbd.grid((4 * n, 6), comm=comm, **more)
+    return gbd.grid((4 * n, points), comm=comm, **more)
 
 
 def works(grid: gbd.Grid) -> None:
@@ -137,6 +137,7 @@ CALLS = [
         lambda grid, f: inside_a_block(grid, f, KeyError("of the user's")),
         fresh,
     ),
+    Wrong(TypeError, "timeout", lambda grid, f: grid.plan(f).start(f).wait("x"), fresh),
     Wrong(Unspeakable, "", lambda grid, f: grid._call("sum", speechless), total),
     Wrong(TypeError, "expected a Field", lambda grid, f: grid.exchange(3), total),
     Wrong(
@@ -195,6 +196,33 @@ def several_ranks_fail_for_one_call() -> None:
                 grid.exchange(3)
         else:
             until_revoked(lambda: grid.exchange(f), gbd.RevokedError, "TypeError")  # noqa: B023
+        works(ring())
+
+
+def an_own_error_after_that_of_another_rank() -> None:
+    """Rank 0 has received the note of another rank's error and raises its own: that is its error of
+    the revoked grid, and the next grid is made at once.
+    """
+    for own in (
+        lambda grid, f: grid.exchange(3),
+        lambda grid, f: grid.plan(f)(grid.zeros(dtype="i4")),
+        lambda grid, f: inside_a_block(grid, f, KeyError("of the user's")),
+        lambda grid, f: grid.gather(f, 99),
+        lambda grid, f: ring(halo="x"),
+        lambda grid, f: saved(grid, f, attributes=3),
+    ):
+        grid = ring()
+        f = grid.zeros()
+        world.Barrier()
+        if me == last:
+            with raises(TypeError):
+                grid.exchange(3)
+        else:
+            communicator = grid._engine.channel.communicator  # type: ignore[attr-defined]
+            while communicator.revocation is None:
+                revoke.hear()
+            with raises((TypeError, ValueError, KeyError, gbd.RevokedError)):
+                own(grid, f)
         works(ring())
 
 
@@ -396,6 +424,44 @@ def coupled_communicators() -> None:
             c.Free()
 
 
+def an_error_that_one_rank_hears_late() -> None:
+    """Ranks 0 and 1 have made their grid again when rank 2 hears of the error. It revokes the grid
+    that rank 2 has with rank 1, and no other grid of rank 1.
+    """
+
+    def grid_of(*ranks: int) -> Any:
+        comm = world.Split(0 if me in ranks else MPI.UNDEFINED, me)
+        return comm, comm != MPI.COMM_NULL and made(comm)
+
+    def made(comm: Any) -> gbd.Grid:
+        return gbd.grid((8,), "I", halo=1, periodic="I", comm=comm, timeout=200)
+
+    works(ring())
+    first, grid = grid_of(0, 1)
+    _, other = grid_of(0, 2)
+    between = world.Split(0 if me in (1, 2) else MPI.UNDEFINED, me)
+    world.Barrier()
+    if me == 0:
+        with raises(TypeError):
+            grid.exchange(3)
+    elif me == 1:
+        until_revoked(lambda: grid.sum(grid.ones()), gbd.RevokedError, "rank 0: TypeError")
+    if me in (0, 1):
+        grid = made(first)
+    if me in (1, 2):
+        with suppress(gbd.RevokedError):
+            late = made(between)
+            late.sum(late.ones())
+    if me == 2:
+        with raises(gbd.RevokedError, "rank 0: TypeError"):
+            other.sum(other.ones())
+    if me in (0, 1):
+        assert grid.sum(grid.ones()) == 8.0
+    if me > 2:  # in none of these, and in a grid with all of these ranks
+        until_revoked(ring, gbd.RevokedError, "rank 0: TypeError")
+    works(ring())
+
+
 def a_program_that_goes_on() -> None:
     """The recipe of docs/distributed.md: fields are kept, the grid is made again."""
     grid, step, errors = ring(), 0, 0
@@ -487,14 +553,7 @@ def messages_of_a_revoked_grid_reach_no_other() -> None:
     cancelled.
     """
     for points in (6, 40000):
-        grid = gbd.grid(
-            (4 * n, points),
-            comm=world,
-            blocks=(n, 1),
-            periodic="I",
-            halo=((1, 1), (0, 0)),
-            timeout=200,
-        )
+        grid = ring(points=points)
         f = grid.full(-1.0 - me)
         plan = grid.plan(f)
         plan(f)
@@ -504,14 +563,7 @@ def messages_of_a_revoked_grid_reach_no_other() -> None:
             plan.start(f)
         with raises((TypeError, gbd.RevokedError)):
             grid.exchange(3)
-        grid = gbd.grid(
-            (4 * n, points),
-            comm=world,
-            blocks=(n, 1),
-            periodic="I",
-            halo=((1, 1), (0, 0)),
-            timeout=200,
-        )
+        grid = ring(points=points)
         for i in range(4):
             f[...] = 10.0 * i + me
             grid.exchange(f)
@@ -525,6 +577,7 @@ for scenario in (
     a_program_that_goes_on,
     *[
         several_ranks_fail_for_one_call,
+        an_own_error_after_that_of_another_rank,
         ranks_that_differ,
         an_exchange_that_one_rank_leaves_out,
         values_that_go_one_way,
@@ -534,6 +587,7 @@ for scenario in (
         exchange_halos_of_a_cartesian_communicator,
         no_memory_while_connecting,
         messages_of_a_revoked_grid_reach_no_other,
+        *[an_error_that_one_rank_hears_late] * 5 * (n > 2),
     ][: 99 * (n > 1)],
 ):
     scenario()
