@@ -1,5 +1,5 @@
 /* numbers.h: what requests, plans, pools of memory and both planners call by number. Go takes its
- * constants from here, Python from the extension (pyext/core/numbers.c). */
+ * constants from here, Python from the extension (pyext/module.c). */
 #pragma once
 
 #include <stdint.h>

@@ -1,27 +1,73 @@
-/* constructors.c: gridbuf.empty and its kin, and gridbuf.plan, which reads the same call. */
+/* constructors.c: gridbuf.empty and its kin, gridbuf.plan and the methods of a Plan, which make
+ * arrays; and gridbuf.require's question, whether a Field's memory is as such a call would make it.
+ */
+#include "core/args.h"
+#include "core/upcall.h"
 #include "device/device.h"
-#include "core/keywords.h"
+#include "field/field.h"
+
+#include <docs.h>
+
+/* ---- arrays over a new block ---- */
+
+/* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf
+ * was told a stream. */
+static int cupy_stream(int device, gb_cuda_stream *stream) {
+    if (!gb_py_upcall_get(GB_PY_UP_CUPY_STREAM)) return -1; /* cupy is missing */
+    *stream = gb_py_queue_for(device).stream;
+    if (*stream) return 0;
+    GB_PY_OWNED PyObject *number = gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", device);
+    if (!number) return -1;
+    *stream = PyLong_AsUnsignedLongLong(number);
+    return 0;
+}
+
+static PyObject *cupy_array(gb_py_plan_object *plan, int zero, PyObject *value) {
+    gb_cuda_stream stream;
+    if (cupy_stream(plan->plan->device_id, &stream) < 0) return NULL;
+    gb_py_thread_stream before = gb_py_use_stream(stream);
+    GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
+    if (f && value && gb_py_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
+    PyObject *array = f ? gb_py_cupy_over(f) : NULL;
+    gb_py_use_again(before);
+    return array;
+}
+
+/* NumPy's arrays of pinned memory, and of managed memory that was not asked for on a GPU. */
+static PyObject *driver_array(gb_py_plan_object *plan, int zero, PyObject *value) {
+    GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
+    if (!f) return NULL;
+    if (value && gb_py_assign((PyObject *)f, value) < 0) return NULL;
+    if (gb_py_require_host_access(f) < 0) return NULL;
+    return gb_py_array_over(&f->geometry, f->dtype, f->data, 1, f->owner);
+}
+
+/* A new array for the plan; value: its elements, or NULL. */
+static PyObject *array_for(gb_py_plan_object *plan, int zero, PyObject *value) {
+    if (!gb_py_plan_on_heap(plan->plan)) {
+        return plan->plan->device == GB_GPU ? cupy_array(plan, zero, value)
+                                            : driver_array(plan, zero, value);
+    }
+    PyObject *array = gb_py_array_of(plan, zero);
+    if (array && value && gb_py_assign(array, value) < 0) Py_CLEAR(array);
+    return array;
+}
+
+/* ---- functions of the module ---- */
 
 static PyObject *make(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *kwnames, int zero) {
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
-    if (!plan) return NULL;
-    return gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, zero)
-                                          : gb_py_device_array(plan, zero, NULL);
+    return plan ? array_for(plan, zero, NULL) : NULL;
 }
 
-/* value: what to fill it with, or NULL. */
+/* value NULL: the call's fill_value. */
 static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames, PyObject *value) {
     gb_py_meta meta;
     GB_PY_OWNED gb_py_plan_object *plan = gb_py_plan_for_call(sig, args, nargs, kwnames, &meta);
-    if (!plan) return NULL;
-    if (!value) value = meta.fill_value;
-    PyObject *array = gb_py_plan_on_heap(plan->plan) ? gb_py_array_of(plan, 0)
-                                                     : gb_py_device_array(plan, 0, value);
-    if (array && gb_py_plan_on_heap(plan->plan) && gb_py_assign(array, value) < 0) Py_CLEAR(array);
-    return array;
+    return plan ? array_for(plan, 0, value ? value : meta.fill_value) : NULL;
 }
 
 GB_PY_DEFINE_CONSTRUCTORS(gb_py_, "", GB_PY_ARG_SPEC)
@@ -48,4 +94,91 @@ PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
                                         1};
     gb_py_meta meta;
     return (PyObject *)gb_py_plan_for_call(&sig, args, nargs, kwnames, &meta);
+}
+
+/* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array,
+ * boundary, bytes after one). */
+PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    static const gb_py_signature sig = {
+        "unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3,
+        3,       GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_DATA),     0};
+    static const char *const words[] = {NULL,   "device", "memory",  "order",
+                                        "rows", "packed", "boundary"};
+    PyObject *slots[GB_PY_ARG_COUNT];
+    gb_request request;
+    gb_py_meta meta;
+    GB_PY_OWNED gb_py_dtype *dtype = NULL;
+    gb_plan_missed missed;
+    if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 ||
+        gb_py_read_request(slots, &request, &dtype, &meta) < 0)
+        return NULL;
+    if (!gb_py_is_field(slots[GB_PY_ARG_DATA]) ||
+        ((gb_py_field *)slots[GB_PY_ARG_DATA])->geometry.ndim != request.ndim)
+        return PyErr_Format(PyExc_TypeError, "data: expected a Field of the shape");
+    gb_py_field *f = (gb_py_field *)slots[GB_PY_ARG_DATA];
+    GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
+    const gb_py_plan_object *have =
+        wanted ? gb_py_field_plan(f)
+               : NULL; /* not its attribute: a subclass's plan may be anything */
+    if (!have) return NULL;
+    const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;
+    gb_plan_compare(&request, preset, wanted->plan, have->plan, (uintptr_t)f->data, &missed);
+    if (missed.what == GB_PLAN_MEETS_ALL) Py_RETURN_NONE;
+    return Py_BuildValue("(sOLL)", words[missed.what], (PyObject *)wanted,
+                         (long long)missed.boundary, (long long)missed.after);
+}
+
+/* ---- methods of a Plan ---- */
+
+static gb_py_plan_object *of(PyObject *self) { return (gb_py_plan_object *)self; }
+
+static PyObject *plan_empty(PyObject *self, PyObject *unused) {
+    return array_for(of(self), 0, NULL);
+}
+
+static PyObject *plan_zeros(PyObject *self, PyObject *unused) {
+    return array_for(of(self), 1, NULL);
+}
+
+static PyObject *plan_full(PyObject *self, PyObject *value) {
+    return array_for(of(self), 0, value);
+}
+
+/* halo and origin, as for Field.empty; the plan's dims are given. */
+static PyObject *plan_field(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                            PyObject *kwnames) {
+    static const gb_py_signature sig = {
+        "field", {0}, 0, 0, GB_PY_ARG_BIT(GB_PY_ARG_HALO) | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN), 0};
+    PyObject *slots[GB_PY_ARG_COUNT];
+    gb_py_meta meta;
+    const gb_geometry *g = &of(self)->plan->geometry;
+    if (nargs == 0 && !kwnames) {
+        gb_py_meta_clear(&meta);
+    } else if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0 ||
+               gb_py_read_meta(slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO], g->shape, g->ndim,
+                               &meta) < 0) {
+        return NULL;
+    }
+    gb_py_field *f = gb_py_field_over_plan(of(self), 0);
+    if (f) f->dims_given = 1;
+    if (f && gb_py_field_set_meta(f, &meta) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}
+
+static PyMethodDef plan_methods[] = {
+    {"empty", plan_empty, METH_NOARGS, GB_PY_DOC_Plan_empty},
+    {"zeros", plan_zeros, METH_NOARGS, GB_PY_DOC_Plan_zeros},
+    {"full", plan_full, METH_O, GB_PY_DOC_Plan_full},
+    {"field", (PyCFunction)(void *)plan_field, METH_FASTCALL | METH_KEYWORDS, GB_PY_DOC_Plan_field},
+    {NULL},
+};
+
+/* The type is in core/, which knows neither Fields nor the driver. */
+int gb_py_plan_memory_init(PyObject *module) {
+    for (PyMethodDef *method = plan_methods; method->ml_name; method++) {
+        GB_PY_OWNED PyObject *made = PyDescr_NewMethod(gb_py_PlanType, method);
+        if (!made || PyObject_SetAttrString((PyObject *)gb_py_PlanType, method->ml_name, made) < 0)
+            return -1;
+    }
+    return 0;
 }

@@ -2,7 +2,7 @@
  * accumulator, an array of int64. */
 #include "../exact/exact.h"
 #include "core/args.h"
-#include "field/copying.h"
+#include "copies/copies.h"
 
 #define AT_ONCE (16 << 10) /* elements, some 10 us: less than giving the GIL away may cost */
 
@@ -11,9 +11,8 @@ static gb_exact *accumulator_of(PyObject *obj) {
     if (PyArray_Check(obj) && PyArray_TYPE(a) == NPY_INT64 && PyArray_ISCARRAY(a) &&
         PyArray_SIZE(a) == GB_EXACT_WORDS)
         return (gb_exact *)PyArray_DATA(a);
-    return PyErr_Format(PyExc_TypeError, "values: expected a writable array of %d int64 in a row",
-                        GB_EXACT_WORDS),
-           NULL;
+    return (gb_exact *)PyErr_Format(
+        PyExc_TypeError, "values: expected a writable array of %d int64 in a row", GB_EXACT_WORDS);
 }
 
 static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
@@ -22,9 +21,8 @@ static int view_of(PyObject *obj, const char *arg, gb_copy_view *view) {
         if (gb_py_require_host_access((gb_py_field *)obj) < 0) return -1;
         m = gb_py_memory_of_field((gb_py_field *)obj);
     } else if (!gb_py_memory_of(obj, &m))
-        return PyErr_Format(PyExc_TypeError, "%s: expected an ndarray or a Field, got %R", arg,
-                            Py_TYPE(obj)),
-               -1;
+        return gb_py_fail(PyExc_TypeError, "%s: expected an ndarray or a Field, got %R", arg,
+                          Py_TYPE(obj));
     *view = m.view;
     view->type = gb_py_descr_type(m.descr);
     return 0;
@@ -46,8 +44,8 @@ PyObject *gb_py_exact_add(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     switch (gb_exact_plan(&job, &total, &x, products ? &y : NULL, negative)) {
     case GB_COPY_OK: break;
     case GB_COPY_NO_CAST:
-        return PyErr_SetString(PyExc_TypeError, "x: elements of this dtype cannot be summed"), NULL;
-    default: return PyErr_SetString(PyExc_ValueError, "x, y: the shapes differ"), NULL;
+        return PyErr_Format(PyExc_TypeError, "x: elements of this dtype cannot be summed");
+    default: return PyErr_Format(PyExc_ValueError, "x, y: the shapes differ");
     }
     gb_work work = gb_exact_work(&job);
     if (job.elements < AT_ONCE) gb_exact_run(&job, 0, job.pieces);

@@ -2,8 +2,8 @@
  * Views share memory and keep what the indices mean; they need no Go. */
 #include "device/device.h"
 #include "core/cut.h"
-#include "core/pending.h"
-#include "exchange/wrap.h"
+#include "core/references.h"
+#include "exchange/exchange.h"
 
 /* How many of the selected elements lie in [from, to). */
 static int64_t selected_in(const gb_py_cut *c, int64_t from, int64_t to) {

@@ -1,6 +1,6 @@
 /* like.c: empty_like and its kin for plain arrays and for Fields that have a plan of their own;
  * gridbuf/arrays.py knows all the others. */
-#include "field/copying.h"
+#include "copies/copies.h"
 #include "device/device.h"
 
 /* The request whose answer has the array's order of strides and padding. */

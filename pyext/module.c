@@ -1,35 +1,38 @@
 /* module.c: gridbuf._core, the functions and types that gridbuf re-exports. To be read in this
- * order; no file calls a later one, and no folder a later folder:
+ * order; no file calls a later one. A folder is named twice where other folders stand between its
+ * files.
  *
- * core/       what Python calls: functions.h; the ways up into
- *             Python and into Go: upcall.c, attribute.c, numbers.c, go.c; exceptions under way:
- *             pending.c; releasing from any thread: decref.c; a request: args.c, dtype.c,
- *             element.c, backends.c, request.c (keywords), plan.c, explain.c, plancache.c,
- *             callcache.c (same call, same plan); host memory: trace.c, memory.c, handler.c
- *             (NumPy's), copy_run.c, array.c; operators.c, elementwise.c, of_the_type.c; keys:
- *             cut.c; memory of the driver: device_stream.c, device_block.c
- * field/      core.c (the record), host_access.c, type.c, over.c, class.c, buffer.c, names.c;
- *             values: copy_view.c, copyto.c
- * exchange/   mapped.c, import_typestr.c, import_interface.c, import_dlpack.c, import_exchange.c,
- *             import_producer.c, device_wrap.c, wrap.c (any object to its memory), values.c,
- *             field_wrap.c
- * device/     async_copy.c, copy.c, async.c, dlpack.c, functions.c, field.c
- * program/    copies planned together: apart.c, slots.c, entries.c, on_gpu.c, type.c; and sent:
- *             messages.c
- * gufunc/     attach.c, entries.c, axes.c, halo.c, keywords.c, operand.c, choice.c, cache.c, run.c,
- *             output.c, invoke.c, call.c; reductions: reduce_cache.c, reduce_args.c,
- *             reduce_result.c, reduce.c; type.c
+ * core/       what Python calls: functions.h; errors and references: references.c; the ways up
+ *             into Python and down into Go: upcall.c, attribute.c, go.c; a request: args.c,
+ *             dtype.c, request.c, plan.c, callcache.c (same call, same plan); long work: work.c;
+ *             host memory and arrays: memory.c; memory of the driver: driver.c; operators.c,
+ *             elementwise.c; keys: cut.c
+ * field/      record.c, host.c (NumPy's protocols), device.c (CUDA's), names.c
+ * copies/     host.c: between arrays and Fields on the host
+ * exchange/   import_interface.c, import_dlpack.c, device_wrap.c, wrap.c (any object to its
+ *             memory), values.c
+ * device/     async_copy.c, copy.c, functions.c
+ * copies/     many in one call: slots.c, entries.c, program.c, mpi_exchange.c
+ * gufunc/     keywords.c, operands.c, resolve.c, run.c, call.c; reductions: reduce_args.c,
+ *             reduce.c; type.c
  * watch/      lines.c, allocations.c, stand_in.c
- * storage/    record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c, ufunc.c,
- *             function.c, type.c: host storages, as far as they need no thought
- * here        what Python calls: assign.c, device_new.c, constructors.c, register.c,
- *             requirements.c, statistics.c, exact.c; of a Field: field_new.c, plan_memory.c (a
- *             Plan's methods), field_reduce.c, field_index.c, field_number.c, field_dlpack.c,
- *             exchange.c, field.c (the type); like.c
+ * storage/    record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c,
+ *             ufunc.c, function.c, type.c: host storages, as far as they need no thought
+ * copies/     assign.c: copyto and fill
+ * field/      new.c
+ * here        what Python calls: constructors.c, backends.c, statistics.c, exact.c; of a Field:
+ *             field_reduce.c, field_index.c, field_number.c
+ * field/      dlpack.c, type.c
+ * here        like.c
  */
 #define GB_PY_IMPORTS_NUMPY
+#include "core/common.h"
 #include "core/upcall.h"
 #include "field/field.h"
+#include "../bridge/gufunc.h"
+#include "../cuda/strided.h"
+#include "../dlpack/dlpack.h"
+#include "../exact/exact.h"
 
 #include <docs.h>
 
@@ -136,3 +139,50 @@ static PyModuleDef definition = {
 
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
 PyObject *PyInit__core(void) { return PyModuleDef_Init(&definition); }
+
+/* ---- the numbers of the C below that Python code needs, as constants of the module. ---- */
+
+static const struct {
+    const char *name;
+    long value;
+} numbers[] = {
+    {"MEMORY_HOST", GB_CUDA_HOST},
+    {"MEMORY_DEVICE", GB_CUDA_DEVICE},
+    {"MEMORY_PINNED", GB_CUDA_PINNED},
+    {"MEMORY_MANAGED", GB_CUDA_MANAGED},
+    {"DL_CPU", kDLCPU},
+    {"DL_CUDA", kDLCUDA},
+    {"DL_CUDA_HOST", kDLCUDAHost},
+    {"DL_ROCM", kDLROCM},
+    {"DL_CUDA_MANAGED", kDLCUDAManaged},
+    {"NUMPY_LOOP", GB_GU_NUMPY_LOOP},
+    {"STATUS_LOOP", GB_GU_STATUS_LOOP},
+    {"GO_LOOP", GB_GU_GO_LOOP},
+    {"EXCLUSIVE", GB_GU_EXCLUSIVE},
+    {"ONE_WORKER", GB_GU_ONE_WORKER},
+    {"PURE", GB_GU_PURE},
+    {"MEASURED", GB_GU_MEASURED},
+    {"RAISES", GB_GU_RAISES},
+    {"WEAK_INT", GB_GU_WEAK_INT},
+    {"WEAK_FLOAT", GB_GU_WEAK_FLOAT},
+    {"WEAK_COMPLEX", GB_GU_WEAK_COMPLEX},
+    {"FOLDS", GB_GU_FOLDS},
+    {"GENERATED", GB_BRIDGE_GENERATED},
+    {"SWAPPED", GB_BRIDGE_SWAPPED},
+    {"INVALID", GB_GU_INVALID},
+    {"DIVIDE", GB_GU_DIVIDE},
+    {"OVERFLOW", GB_GU_OVERFLOW},
+    {"STATUS", GB_GU_STATUS},
+    {"PANIC", GB_GU_PANICKED},
+    {"EXACT_WORDS", GB_EXACT_WORDS},
+    {"EXACT_CHUNKS", GB_EXACT_CHUNKS},
+    {"EXACT_BIAS", GB_EXACT_BIAS},
+};
+
+int gb_py_numbers_init(PyObject *module) {
+    char chars[GB_TYPES + 1] = {' '}; /* NumPy's character at each type's number */
+    for (int type = GB_RAW + 1; type < GB_TYPES; type++) chars[type] = gb_type_char(type);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (PyModule_AddIntConstant(module, numbers[i].name, numbers[i].value) < 0) return -1;
+    return PyModule_AddStringConstant(module, "TYPE_CHARS", chars);
+}

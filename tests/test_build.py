@@ -106,7 +106,7 @@ class Built:
     go: list[str]
     cc: list[str]
 
-    def compiled(self, source: str = "pyext/field.c") -> list[str]:
+    def compiled(self, source: str = "pyext/field/type.c") -> list[str]:
         """The words of the command that compiled a file."""
         (line,) = (line for line in self.cc if f" -c {source} " in line)
         return line.split()
@@ -129,7 +129,7 @@ class Checkout:
         rooms = [room for room in ROOT.glob("[!.]*/") if room.name not in {"build", "dist"}]
         for path in [
             *(path for room in rooms for path in room.rglob("*.h")),
-            ROOT / "pyext" / "field.c",
+            ROOT / "pyext" / "field" / "type.c",
             ROOT / "pyext" / "module.c",
         ]:
             relative = path.relative_to(ROOT)
@@ -279,7 +279,7 @@ def test_the_c_of_the_extension_is_compiled_with_warnings(plain: Built) -> None:
 def test_flags_of_the_environment_come_last(checkout: Checkout, plain: Built) -> None:
     built = checkout.build(GRIDBUF_CFLAGS="-O0 -Werror")
     assert built.flags[-3:-1] == ["-O0", "-Werror"] and built.flags[-1].startswith("-DBUILD_STAMP=")
-    for source in ("pyext/field.c", "pyext/module.c"):  # the second is compiled for size
+    for source in ("pyext/field/type.c", "pyext/module.c"):  # the second is compiled for size
         compiled = built.compiled(source)
         assert compiled[compiled.index("-MD") - 2 : compiled.index("-MD")] == ["-O0", "-Werror"]
     assert "-Os" in plain.compiled("pyext/module.c")

@@ -99,7 +99,7 @@ def lost_attributes(header: str, core: str) -> list[str]:
                 wrong.append(f"gb_py_field_share or gb_py_field_copy_meta lacks {plain} ({kind})")
             if "*" in name and f"f->{ENDS_WITH.get(plain, plain)}" not in end:
                 wrong.append(f"gb_py_field_dealloc lacks {plain} ({kind})")
-    return [f"pyext/field/core.c: {each}" for each in wrong]
+    return [f"pyext/field/record.c: {each}" for each in wrong]
 
 
 def uncleared(header: str) -> list[str]:
@@ -113,7 +113,7 @@ def uncleared(header: str) -> list[str]:
         "origin",
     }
     return [
-        f"pyext/core/keywords.h: {name} of gb_py_meta stands behind halo, where nothing clears it"
+        f"pyext/core/args.h: {name} of gb_py_meta stands behind halo, where nothing clears it"
         for name in sorted(found)
     ]
 
@@ -124,8 +124,8 @@ def test_functions_of_pyext_reach_python() -> None:
 
 def test_attributes_of_fields_are_handed_on_and_let_go() -> None:
     files = sources()
-    assert lost_attributes(files["pyext/field/field.h"], files["pyext/field/core.c"]) == []
-    assert uncleared(files["pyext/core/keywords.h"]) == []
+    assert lost_attributes(files["pyext/field/field.h"], files["pyext/field/record.c"]) == []
+    assert uncleared(files["pyext/core/args.h"]) == []
 
 
 def test_what_was_forgotten_is_told() -> None:
@@ -140,7 +140,7 @@ def test_what_was_forgotten_is_told() -> None:
         "PyObject *gb_py_mine(PyObject *self, PyObject *args) {\n",
     ):
         assert len(given_to_nobody({**files, "pyext/mine.c": text})) == 1
-    header, core = files["pyext/field/field.h"], files["pyext/field/core.c"]
+    header, core = files["pyext/field/field.h"], files["pyext/field/record.c"]
     for line, lacks in (
         ("PyObject *units;", 2),
         ("uint8_t packed, other;", 2),
@@ -157,7 +157,7 @@ def test_what_was_forgotten_is_told() -> None:
             )
             == lacks
         )
-    keywords = files["pyext/core/keywords.h"]
+    keywords = files["pyext/core/args.h"]
     assert (
         len(
             uncleared(

@@ -1,4 +1,4 @@
-"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/keywords.h), and everybody
+"""The keywords of gridbuf.empty and its kin: one list in C (pyext/core/args.h), and everybody
 who repeats it says the same.
 """
 
@@ -15,7 +15,7 @@ import gridbuf as gb
 from gridbuf import cli
 
 KEYWORDS = re.findall(
-    r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/keywords.h").read_text()
+    r"KEYWORD\(\w+, \"(\w+)\", ([01])\)", (ROOT / "pyext/core/args.h").read_text()
 )
 SHARED = [name for name, shared in KEYWORDS if shared == "1"]
 FIELDS = ["origin"]
@@ -43,7 +43,7 @@ FUNCTIONS = [
 def compare(found: Iterable[str], wanted: Iterable[str], where: str) -> None:
     lacks, has = sorted({*wanted} - {*found}), sorted({*found} - {*wanted})
     assert not lacks, f"{where} lacks {lacks}"
-    assert not has, f"{where} has {has}, which GB_PY_KEYWORDS (pyext/core/keywords.h) has not"
+    assert not has, f"{where} has {has}, which GB_PY_KEYWORDS (pyext/core/args.h) has not"
 
 
 def refusal(function: Callable[..., Any], **given: Any) -> str:

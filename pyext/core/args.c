@@ -1,9 +1,8 @@
 /* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
 #include "args.h"
-#include "keywords.h"
 #include "attribute.h"
-#include "lists.h"
-#include "pending.h"
+#include "common.h"
+#include "references.h"
 #include "upcall.h"
 
 #define KEYWORD_TEXT(name, text, shared) text,
@@ -53,11 +52,10 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
                PyObject *kwnames, PyObject **slots) {
     memset(slots, 0, GB_PY_ARG_COUNT * sizeof *slots);
     if (nargs > sig->n_positional)
-        return PyErr_Format(PyExc_TypeError,
-                            "%s() takes at most %d positional arguments (%zd given); the others "
-                            "need their names",
-                            sig->name, sig->n_positional, nargs),
-               -1;
+        return gb_py_fail(PyExc_TypeError,
+                          "%s() takes at most %d positional arguments (%zd given); the others "
+                          "need their names",
+                          sig->name, sig->n_positional, nargs);
     for (Py_ssize_t i = 0; i < nargs; i++) slots[sig->positional[i]] = args[i];
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
@@ -65,16 +63,14 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
         int slot = gb_py_word_find(interned, GB_PY_ARG_COUNT, name);
         if (slot < 0 || !(sig->allowed & GB_PY_ARG_BIT(slot))) return unexpected(sig, name);
         if (slots[slot])
-            return PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument %R",
-                                sig->name, name),
-                   -1;
+            return gb_py_fail(PyExc_TypeError, "%s() got multiple values for argument %R",
+                              sig->name, name);
         slots[slot] = args[nargs + i];
     }
     for (int i = 0; i < sig->n_required; i++)
         if (!slots[sig->positional[i]])
-            return PyErr_Format(PyExc_TypeError, "%s() is missing the required argument '%s'",
-                                sig->name, names[sig->positional[i]]),
-                   -1;
+            return gb_py_fail(PyExc_TypeError, "%s() is missing the required argument '%s'",
+                              sig->name, names[sig->positional[i]]);
     return 0;
 }
 
@@ -89,13 +85,13 @@ int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *o
         if (!number) {
             if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
             PyErr_Clear();
-            return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
+            return gb_py_fail(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
         }
         *out = PyLong_AsLongLongAndOverflow(number, &overflow);
         Py_DECREF(number);
     }
     if (!overflow) return *out == -1 && PyErr_Occurred() ? -1 : 0;
-    return PyErr_Format(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj), -1;
+    return gb_py_fail(PyExc_ValueError, "%s: %R does not fit in 64 bits", arg, obj);
 }
 
 int gb_py_bytes(PyObject *obj, const char *arg, const char **out, Py_ssize_t *size) {
@@ -108,7 +104,7 @@ int gb_py_bytes(PyObject *obj, const char *arg, const char **out, Py_ssize_t *si
 
 int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
     if (PyBool_Check(obj) || PyArray_IsScalar(obj, Bool)) return PyObject_IsTrue(obj);
-    return PyErr_Format(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj), -1;
+    return gb_py_fail(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
 }
 
 int gb_py_copy_word(PyObject *obj) {
@@ -132,8 +128,7 @@ static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expecte
 }
 
 static int too_many(const char *arg, Py_ssize_t n, int room) {
-    return PyErr_Format(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room),
-           -1;
+    return gb_py_fail(PyExc_ValueError, "%s: %zd entries; at most %d are allowed", arg, n, room);
 }
 
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
@@ -213,8 +208,7 @@ static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) 
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
             if (dims[i] == dims[j])
-                return PyErr_Format(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj),
-                       -1;
+                return gb_py_fail(PyExc_ValueError, "%s: %R names a dimension twice", arg, obj);
     return n;
 }
 

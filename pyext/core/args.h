@@ -1,10 +1,10 @@
 /* args.h: the arguments of a call, one by one. */
 #pragma once
 
-#include "../../alloc/planner.h"
+#include "common.h"
 #include "dtype.h"
 #include "go.h"
-#include "lists.h"
+#include "../../alloc/planner.h"
 
 /* The standing backend: `name` for everybody (NULL: C), and what says it for the context that runs
  * (NULL: no context ever had one of its own). */
@@ -47,3 +47,104 @@ int gb_py_copy_word(PyObject *obj);
 int gb_py_read_backend(PyObject *obj, gb_request *r);
 int gb_py_add_backend(PyObject *name, PyObject *layout,
                       gb_preset *preset); /* layout: the function, where its order is one */
+
+/* ---- the keywords of a call, and what a request for memory makes of them. One keyword more is
+ * compiled by those who read keywords, a dozen files; the others know the names of these types.
+ * ---- */
+
+/* Every keyword that a constructor of ours can have, and whether all that take a request for memory
+ * share it (GB_PY_ARG_SPEC). */
+#define GB_PY_KEYWORDS(KEYWORD)                                                         \
+    KEYWORD(SHAPE, "shape", 1)                                                          \
+    KEYWORD(DTYPE, "dtype", 1)                                                          \
+    KEYWORD(BACKEND, "backend", 1)                                                      \
+    KEYWORD(DIMENSIONS, "dimensions", 1)                                                \
+    KEYWORD(ALIGNED_INDEX, "aligned_index", 1)                                          \
+    KEYWORD(HALO, "halo", 1)                                                            \
+    KEYWORD(LAYOUT, "layout", 1)                                                        \
+    KEYWORD(BYTE_ALIGNMENT, "byte_alignment", 1)                                        \
+    KEYWORD(PADDING, "padding", 1)                                                      \
+    KEYWORD(DEVICE, "device", 1)                                                        \
+    KEYWORD(MEMORY, "memory", 1)                                                        \
+    KEYWORD(FILL_VALUE, "fill_value", 0) /* full and Field.full */                      \
+    KEYWORD(DIMS, "dims", 1)             /* the same as dimensions */                   \
+    KEYWORD(ORIGIN, "origin", 0)         /* Field.empty and its kin, from_dlpack */     \
+    KEYWORD(ALIGNMENT, "alignment", 0)   /* empty_elements, where it counts elements */ \
+    KEYWORD(X, "x", 0)                   /* from_dlpack */                              \
+    KEYWORD(COPY, "copy", 0)             /* from_dlpack */                              \
+    KEYWORD(DATA, "data", 0)             /* unmet */                                    \
+    KEYWORD(NAME, "name", 0) /* register_backend, which has some of the others as well */
+
+#define GB_PY_KEYWORD_SLOT(name, text, shared) GB_PY_ARG_##name,
+enum { GB_PY_KEYWORDS(GB_PY_KEYWORD_SLOT) GB_PY_ARG_COUNT };
+#define GB_PY_ARG_BIT(slot) (1u << (slot))
+#define GB_PY_KEYWORD_SHARED(name, text, shared) | (shared ? GB_PY_ARG_BIT(GB_PY_ARG_##name) : 0)
+enum { GB_PY_ARG_SPEC = 0 GB_PY_KEYWORDS(GB_PY_KEYWORD_SHARED) };
+
+typedef struct gb_py_signature {
+    const char *name;
+    int positional[4]; /* slots, in order */
+    int n_positional, n_required;
+    uint32_t allowed;
+    int takes_default; /* the standing backend, where the call names neither a backend nor a layout
+                        */
+} gb_py_signature;
+
+/* Sort the arguments of a vectorcall into slots (borrowed; NULL = not given). */
+int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+               PyObject *kwnames, PyObject **slots);
+
+/* What a call asked for besides memory; in index order, base entries only. All from has_dims to
+ * halo is 0 where nothing was. */
+typedef struct gb_py_meta {
+    int base; /* indices without those of a sub-shape dtype */
+    int has_dims, has_halo, has_origin;
+    PyObject *fill_value;                             /* borrowed from the call, or NULL */
+    int64_t halo[2 * GB_MAXDIMS], origin[GB_MAXDIMS]; /* where has_... says so */
+} gb_py_meta;
+
+/* Nothing was asked for. The lists stay as they are. */
+static inline void gb_py_meta_clear(gb_py_meta *meta) {
+    memset(meta, 0, offsetof(gb_py_meta, halo));
+}
+static inline int gb_py_meta_is_clear(const gb_py_meta *meta) {
+    const char *from = (const char *)&meta->has_dims, *end = (const char *)meta->halo;
+    while (from < end && !*from) from++;
+    return from == end;
+}
+
+/* The whole request. *dtype is a new reference. */
+int gb_py_read_request(PyObject **slots, gb_request *request, gb_py_dtype **dtype,
+                       gb_py_meta *meta);
+
+/* Origin and halo of memory that has a shape already. */
+int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim,
+                    gb_py_meta *meta);
+
+/* empty, zeros, ones and full of a kind of memory, for the file that has make(sig, args, nargs,
+ * kwnames, zero) and make_filled(sig, args, nargs, kwnames, value); without a value it is the
+ * call's own fill_value. */
+#define GB_PY_DEFINE_CONSTRUCTORS(p, text, spec)                                             \
+    static const gb_py_signature                                                             \
+        empty_signature = {text "empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1}, \
+        zeros_signature = {text "zeros", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1}, \
+        ones_signature = {text "ones", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1},   \
+        full_signature = {text "full",                                                       \
+                          {GB_PY_ARG_SHAPE, GB_PY_ARG_FILL_VALUE, GB_PY_ARG_DTYPE},          \
+                          3,                                                                 \
+                          2,                                                                 \
+                          (spec) | GB_PY_ARG_BIT(GB_PY_ARG_FILL_VALUE),                      \
+                          1};                                                                \
+    PyObject *p##empty GB_PY_GIVEN_NAMED {                                                   \
+        return make(&empty_signature, args, nargs, kwnames, 0);                              \
+    }                                                                                        \
+    PyObject *p##zeros GB_PY_GIVEN_NAMED {                                                   \
+        return make(&zeros_signature, args, nargs, kwnames, 1);                              \
+    }                                                                                        \
+    PyObject *p##full GB_PY_GIVEN_NAMED {                                                    \
+        return make_filled(&full_signature, args, nargs, kwnames, NULL);                     \
+    }                                                                                        \
+    PyObject *p##ones GB_PY_GIVEN_NAMED {                                                    \
+        GB_PY_OWNED PyObject *one = PyLong_FromLong(1);                                      \
+        return one ? make_filled(&ones_signature, args, nargs, kwnames, one) : NULL;         \
+    }

@@ -43,3 +43,13 @@ int gb_py_words_init(const char *const *texts, PyObject **words, int n);
 int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
 
 PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
+
+/* ---- `__array_function__` on a type, and not on its objects. NumPy asks the type. xarray asks the
+ * object, and nothing but this name: an array that has it is kept as it is, transposed and added by
+ * xarray's dims, where ours go by their own names: `x + y.T` would have the wrong values and no
+ * error. Without the name xarray takes the memory, by `__array__`. A class that overrides a
+ * protocol shows it. ---- */
+
+/* Gives the type the methods. `refuse` sets the error for an object that is asked for one. */
+int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods,
+                      void (*refuse)(PyObject *obj, PyObject *name));

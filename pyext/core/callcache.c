@@ -7,7 +7,7 @@
  * Entries hold references, so that an address cannot come back for something else.
  */
 #include "plan.h"
-#include "keywords.h"
+#include "args.h"
 
 #define CALLS 256
 #define INLINED     \

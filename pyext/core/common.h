@@ -1,6 +1,8 @@
-/* common.h: what every file of the extension includes first. Python's limited API
- * (3.11) and NumPy's C API at its 1.22 level, so that one wheel serves them all. */
+/* common.h: what every file of the extension includes first. Python's limited API (3.11) and
+ * NumPy's C API at its 1.22 level, so that one wheel serves them all. */
 #pragma once
+
+#include <Python.h>
 
 /* PY_SSIZE_T_CLEAN is left out on purpose. Headers before 3.13 rename the functions that read
  * formats by it and later ones do not, so a format with '#' that is compiled with headers of 3.13
@@ -22,7 +24,7 @@
 
 #include "../../alloc/plan.h"
 #include "functions.h"
-#include "owned.h"
+#include "common.h"
 
 /* Python 3.12's headers leave out the reference, because None and the others live for ever
  * there. The same wheel runs on 3.11, where they do not. */
@@ -56,3 +58,46 @@ static inline int gb_py_add_type(PyObject *module, PyTypeObject **type, PyType_S
         ((freefunc)PyType_GetSlot(type_, Py_tp_free))(self); \
         Py_DECREF(type_);                                    \
     } while (0)
+
+/* ---- errors ---- */
+
+/* gb_py_fail(type, format, ...): sets the error as PyErr_Format does, which returns NULL, and
+ * returns -1. A macro, so that the compiler knows the result. */
+#define gb_py_fail(...) gb_py_minus_one(PyErr_Format(__VA_ARGS__))
+static inline int gb_py_minus_one(PyObject *null) {
+    (void)null;
+    return -1;
+}
+
+static inline int gb_py_no_memory(void) {
+    PyErr_NoMemory();
+    return -1;
+}
+
+/* ---- references that end with their scope ---- */
+
+/* GB_PY_OWNED PyObject *x = ...: a reference that its scope holds, or NULL; it is dropped where the
+ * scope is left, by whatever way. What is returned is worked out before. */
+#define GB_PY_OWNED __attribute__((cleanup(gb_py_drop_owned)))
+static inline void gb_py_drop_owned(void *place) {
+    Py_XDECREF(*(PyObject *__attribute__((may_alias)) *)place);
+}
+
+/* ---- tuples and lists of new objects: a failure leaves NULL in place of the whole, with an error
+ * ---- */
+
+/* Steals the item, or NULL with an error. */
+static inline void gb_py_put(PyObject **tuple, Py_ssize_t i, PyObject *item) {
+    if (!item || PyTuple_SetItem(*tuple, i, item) < 0) Py_CLEAR(*tuple);
+}
+
+static inline void gb_py_append(PyObject **list, PyObject *item) {
+    if (!item || PyList_Append(*list, item) < 0) Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
+static inline PyObject *gb_py_tuple_of(PyObject *const *items, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++) PyTuple_SetItem(tuple, i, Py_NewRef(items[i]));
+    return tuple;
+}

@@ -1,9 +1,11 @@
-/* dtype.c: dtype records. NumPy is asked how it would export the dtype, so that an
- * exporter of ours can never disagree with NumPy's. */
+/* dtype.c: dtype records. NumPy is asked how it would export the dtype, so that an exporter of ours
+ * can never disagree with NumPy's. */
 #include "dtype.h"
-#include "pending.h"
+#include "references.h"
 #include "upcall.h"
 #include "../../dlpack/datatypes.h"
+
+#include <math.h>
 
 static PyTypeObject *record_type;
 
@@ -103,7 +105,10 @@ gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
     int flat; /* fields that are structured themselves could be renamed without a trace in their
                  owner */
-    if (ask_exports(d, &flat) < 0 || ask_dlpack(d) < 0) return Py_DECREF((PyObject *)d), NULL;
+    if (ask_exports(d, &flat) < 0 || ask_dlpack(d) < 0) {
+        Py_DECREF((PyObject *)d);
+        return NULL;
+    }
     if (!d->names || flat) remember(0, (PyObject *)descr, d);
     return d;
 }
@@ -129,10 +134,9 @@ static int read_sub_shape(PyArray_Descr *descr, int64_t *sub_shape, int room, in
     int ok = *n <= room;
     for (int i = 0; ok && i < *n; i++) sub_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     if (ok) return 0;
-    return PyErr_Format(PyExc_ValueError,
-                        "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n,
-                        GB_MAXDIMS),
-           -1;
+    return gb_py_fail(PyExc_ValueError,
+                      "dtype: %R brings %d indices; at most %d are allowed in all", descr, *n,
+                      GB_MAXDIMS);
 }
 
 gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int *n) {
@@ -141,7 +145,10 @@ gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int 
     if (__builtin_expect(memo[i].key == obj, 1))
         return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
     PyArray_Descr *descr;
-    if (!PyArray_DescrConverter(obj, &descr)) return gb_py_blame("dtype", 1), NULL;
+    if (!PyArray_DescrConverter(obj, &descr)) {
+        gb_py_blame("dtype", 1);
+        return NULL;
+    }
     gb_py_dtype *record = NULL;
     if (PyDataType_FLAGCHK(descr, NPY_ITEM_REFCOUNT) ||
         PyDataType_FLAGCHK(descr, NPY_ITEM_HASOBJECT)) {
@@ -170,4 +177,47 @@ int gb_py_dtype_init(PyObject *module) {
         NULL, &record_type,
         (PyType_Spec){"gridbuf._core._DtypeRecord", sizeof(gb_py_dtype), 0, GB_PY_FINAL, slots},
         NULL);
+}
+
+/* ---- Python's numbers as elements of memory. ---- */
+
+int gb_py_put_int(char *to, uint8_t type, long long v) {
+#define FITS(ctype, low, high)                                       \
+    do {                                                             \
+        if (v < (long long)(low) || v > (long long)(high)) return 0; \
+        ctype w = (ctype)v;                                          \
+        memcpy(to, &w, sizeof w);                                    \
+        return 1;                                                    \
+    } while (0)
+    switch (type) {
+    case GB_I8: FITS(int8_t, INT8_MIN, INT8_MAX);
+    case GB_U8: FITS(uint8_t, 0, UINT8_MAX);
+    case GB_I16: FITS(int16_t, INT16_MIN, INT16_MAX);
+    case GB_U16: FITS(uint16_t, 0, UINT16_MAX);
+    case GB_I32: FITS(int32_t, INT32_MIN, INT32_MAX);
+    case GB_U32: FITS(uint32_t, 0, UINT32_MAX);
+    case GB_I64: FITS(int64_t, INT64_MIN, INT64_MAX);
+    case GB_U64: FITS(uint64_t, 0, INT64_MAX);
+    case GB_F32: FITS(float, -(1 << 24), 1 << 24);
+    case GB_F64: FITS(double, -(1LL << 53), 1LL << 53);
+    }
+    return 0;
+#undef FITS
+}
+
+int gb_py_put_float(char *to, uint8_t type, double v) {
+    float narrow = (float)v;
+    if (type == GB_F64) memcpy(to, &v, sizeof v);
+    else if (type == GB_F32 && (isfinite(narrow) || !isfinite(v)))
+        memcpy(to, &narrow, sizeof narrow);
+    else return 0;
+    return 1;
+}
+
+int gb_py_put_number(char *to, uint8_t type, PyObject *value) {
+    int overflow;
+    if (PyFloat_CheckExact(value)) return gb_py_put_float(to, type, PyFloat_AsDouble(value));
+    if (!PyLong_CheckExact(value)) return 0;
+    long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    return !overflow && gb_py_put_int(to, type, v);
 }

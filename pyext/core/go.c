@@ -151,5 +151,5 @@ int gb_py_raise(const gb_error *e) {
                                [GB_BACKEND_ERROR] = gb_py_BackendError};
     if (e->kind == GB_SIGNATURE_ERROR) return gb_py_setup_error("%s", e->message);
     PyObject *type = (size_t)e->kind < sizeof types / sizeof *types ? types[e->kind] : NULL;
-    return PyErr_SetString(type ? type : PyExc_RuntimeError, e->message), -1;
+    return gb_py_fail(type ? type : PyExc_RuntimeError, "%s", e->message);
 }

@@ -10,19 +10,21 @@ extern const gb_bridge_go *gb_py_go; /* Go's calls; NULL until the library is th
 extern int gb_py_go_process;         /* gb_forked of the process that loaded it */
 
 int gb_py_go_load(gb_error *e); /* -1: *e says why Go cannot be entered in this process */
-static inline int gb_py_go_lost(void) {
-    return gb_py_go && gb_forked != gb_py_go_process;
-} /* a child of the process that loaded it */
+/* Whether this is a child of the process that loaded Go, which must never enter it. */
+static inline int gb_py_go_lost(void) { return gb_py_go && gb_forked != gb_py_go_process; }
 int gb_py_raise(const gb_error *e);             /* raises what Go reported; -1 */
 int gb_py_setup_error(const char *format, ...); /* raises SignatureError; -1 */
 
-/* Go is there, and this is no child of the process that loaded it, where entering Go would hang for
- * good. */
-#define GB_PY_GO_READY(error) (gb_py_go && gb_forked == gb_py_go_process ? 0 : gb_py_go_load(error))
+/* Loads Go unless it is there; -1 in a child of the process that loaded it, where entering Go would
+ * hang for good. *e is empty, or says why. */
+static inline int gb_py_go_ready(gb_error *e) {
+    e->kind = 0;
+    e->message[0] = 0;
+    return gb_py_go && gb_forked == gb_py_go_process ? 0 : gb_py_go_load(e);
+}
 
 /* For a thread that does not hold the GIL, or may not raise: -1 with *error filled in, or 0. */
-#define GB_PY_ENTER_GO_DETACHED(error, call) \
-    ((error)->kind = 0, (error)->message[0] = 0, GB_PY_GO_READY(error) == 0 && (call) == 0 ? 0 : -1)
+#define GB_PY_ENTER_GO_DETACHED(error, call) (gb_py_go_ready(error) == 0 && (call) == 0 ? 0 : -1)
 
 /* GB_PY_ENTER_GO(&error, call): -1 with a Python error set, or 0. */
 #define GB_PY_ENTER_GO(error, call) \

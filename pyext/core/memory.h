@@ -2,7 +2,9 @@
 #pragma once
 
 #include "common.h"
-#include "decref.h"
+#include "plan.h"
+#include "references.h"
+#include "../../alloc/strides.h"
 
 /* A block for a plan's wants; -1 with MemoryError. *fresh: known to be zero. */
 int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh);
@@ -10,3 +12,44 @@ int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh);
 /* The NumPy memory handler whose free returns a block to the heap. Borrowed. */
 extern PyObject *gb_py_handler;
 extern int64_t gb_py_numpy_blocks; /* blocks that NumPy took through it; atomic */
+
+/* ---- the observers of gridbuf's own blocks, called as each is taken: GRIDBUF_TRACE, and
+ * gridbuf.watch. ---- */
+
+#define GB_PY_TRACE_LINES \
+    1 /* GRIDBUF_TRACE=1: every block remembers the Python line that asked for it */
+#define GB_PY_TRACE_BLOCKS 2 /* gb_py_on_block is set */
+
+extern int gb_py_tracing; /* 0, or which of them */
+
+/* Called with the GIL for each block; pyext/watch sets it while it notes. */
+extern void (*gb_py_on_block)(void *data, int64_t bytes);
+
+void gb_py_trace(void *data, int64_t bytes, uint64_t plan);
+
+/* ---- plain arrays. ---- */
+
+/* Heap memory for a plan. zero: all bytes 0. */
+int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data);
+
+/* An ndarray over base's memory, or with base NULL one that owns the block at data. */
+PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data, int writable,
+                           PyObject *base);
+
+/* An ndarray over the memory of base, which it holds. */
+PyObject *gb_py_array_view(PyArray_Descr *descr, int ndim, const npy_intp *shape,
+                           const npy_intp *strides, void *data, int flags, PyObject *base);
+
+/* The bytes from the lowest element to the end of the highest; 0: there are none. */
+static inline int gb_py_extent(PyArrayObject *a, intptr_t *low, intptr_t *end) {
+    return gb_extent(PyArray_BYTES(a), (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a),
+                     PyArray_NDIM(a), PyArray_ITEMSIZE(a), low, end);
+}
+
+/* An ndarray of its own for a plan of host memory. */
+static inline PyObject *gb_py_array_of(gb_py_plan_object *plan, int zero) {
+    void *data;
+    return gb_py_plan_allocate(plan->plan, zero, &data) < 0
+               ? NULL
+               : gb_py_array_over(&plan->plan->geometry, plan->dtype, data, 1, NULL);
+}

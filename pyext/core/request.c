@@ -1,6 +1,143 @@
-/* request.c: reading a request for memory: the keywords of gridbuf.empty. */
+/* request.c: backend names, and presets whose layout is a Python function. */
 #include "args.h"
-#include "keywords.h"
+
+/* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a
+ * subclass's destructor could come back here while an entry is being replaced. */
+#define MEMO 16
+static struct {
+    PyObject *name;
+    int32_t number, order;
+} memo[MEMO];
+static PyObject *functions; /* preset number -> function(dims) -> layout */
+
+static int slot(PyObject *name) {
+    return (int)(((uintptr_t)name >> 4) * 0x9E3779B97F4A7C15u >> 60);
+}
+
+static void forget_all(void) {
+    for (int i = 0; i < MEMO; i++) Py_CLEAR(memo[i].name);
+}
+
+static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
+    char quoted[300], *known = gb_preset_names(", ", 500);
+    if (!known) return gb_py_no_memory();
+    PyObject *message = strlen(text) == (size_t)length
+                            ? PyUnicode_FromFormat("backend: %s is not known; known are %s",
+                                                   gb_quoted(quoted, sizeof quoted, text), known)
+                            : PyUnicode_FromFormat("backend: %R is not known; known are %s", name,
+                                                   known); /* with a null character */
+    free(known);
+    gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backends(NULL, NULL), message);
+    return -1;
+}
+
+static int look_up(PyObject *name, int32_t *number, int32_t *order) {
+    if (!PyUnicode_Check(name))
+        return gb_py_fail(PyExc_TypeError, "backend: expected a name (str), got %R", name);
+    Py_ssize_t length;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &length);
+    if (!text) return -1;
+    const gb_preset *preset = strlen(text) == (size_t)length ? gb_preset_named(text) : NULL;
+    if (!preset) return unknown(name, text, length);
+    *number = preset->number;
+    *order = preset->order;
+    if (!PyUnicode_CheckExact(name)) return 0;
+    int i = slot(name);
+    GB_PY_OWNED PyObject *before = memo[i].name;
+    memo[i].name = Py_NewRef(name);
+    memo[i].number = *number;
+    memo[i].order = *order;
+    return 0;
+}
+
+/* Ask the preset's function which layout it wants for these dims. */
+static int call_function(gb_request *r) {
+    int32_t dims[GB_MAXDIMS];
+    int n = r->ndim - r->sub_ndim;
+    for (int i = 0; i < n; i++) dims[i] = gb_request_dim(r, i);
+    GB_PY_OWNED PyObject *number = PyLong_FromLong(r->backend), *names = gb_py_dims_tuple(dims, n),
+                         *layout = NULL;
+    GB_PY_OWNED PyObject *function =
+        number && functions ? Py_XNewRef(PyDict_GetItemWithError(functions, number)) : NULL;
+    if (function && names) layout = PyObject_CallFunctionObjArgs(function, names, NULL);
+    else if (!PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError,
+                        "backend: its layout is a function, and registering it failed");
+    int64_t ranks[GB_MAXDIMS];
+    r->layout_len = layout ? gb_py_ints(layout, "layout", ranks, GB_MAXDIMS) : -1;
+    for (int i = 0; i < r->layout_len; i++)
+        r->layout[i] = ranks[i] < 0 || ranks[i] >= GB_MAXDIMS ? -1 : (int32_t)ranks[i];
+    return r->layout_len < 0 ? -1 : 0;
+}
+
+int gb_py_read_backend(PyObject *obj, gb_request *r) {
+    int32_t order = 0;
+    if (!obj) {
+        r->backend = 0; /* "C", the first preset */
+        return 0;
+    }
+    int i = slot(obj);
+    if (__builtin_expect(memo[i].name == obj, 1)) {
+        r->backend = memo[i].number;
+        order = memo[i].order;
+    } else if (look_up(obj, &r->backend, &order) < 0) {
+        return -1;
+    }
+    return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
+}
+
+gb_py_standing_backend gb_py_standing;
+int gb_py_registered_so_far;
+
+/* (name or None, function or None): what gridbuf.defaults has checked. */
+PyObject *gb_py_set_standing_backend(PyObject *self, PyObject *args) {
+    PyObject *name, *ask;
+    if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
+    GB_PY_OWNED PyObject *name_before = gb_py_standing.name, *ask_before = gb_py_standing.ask;
+    __atomic_store_n(&gb_py_standing.name, name == Py_None ? NULL : Py_NewRef(name),
+                     __ATOMIC_RELEASE);
+    __atomic_store_n(&gb_py_standing.ask, ask == Py_None ? NULL : Py_NewRef(ask), __ATOMIC_RELEASE);
+    return Py_NewRef(Py_None);
+}
+
+/* A layout's function is known before anybody can ask for the backend: what is forgotten may run
+ * Python code. */
+int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
+    gb_error e;
+    Py_ssize_t bytes;
+    if (!PyUnicode_Check(name))
+        return gb_py_fail(PyExc_TypeError, "name: expected a str, got %R", name);
+    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+    if (!text) return -1;
+    if ((size_t)bytes != strlen(text))
+        return gb_py_fail(PyExc_ValueError, "name: %R has a null character", name);
+    if (!functions && !(functions = PyDict_New())) return -1;
+    if (gb_preset_register(text, preset, &e) < 0) return gb_py_raise(&e);
+    GB_PY_OWNED PyObject *number =
+        preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
+    int rc = preset->order != GB_BY_CALLER ? 0
+             : number                      ? PyDict_SetItem(functions, number, layout)
+                                           : -1;
+    forget_all();
+    gb_py_registered_so_far++;
+    return rc;
+}
+
+PyObject *gb_py_registrations(PyObject *self, PyObject *none) {
+    return PyLong_FromLong(gb_py_registered_so_far);
+}
+
+PyObject *gb_py_backends(PyObject *self, PyObject *none) {
+    char *names = gb_preset_names("\n", 0);
+    if (!names) return PyErr_NoMemory();
+    GB_PY_OWNED PyObject *text = PyUnicode_FromString(names), *newline = PyUnicode_FromString("\n");
+    GB_PY_OWNED PyObject *list = text && newline ? PyUnicode_Split(text, newline, -1) : NULL;
+    PyObject *tuple = list ? PyList_AsTuple(list) : NULL;
+    free(names);
+    return tuple;
+}
+
+/* ---- reading a request for memory: the keywords of gridbuf.empty. ---- */
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) { /* an int, as NumPy accepts it */
@@ -17,10 +154,9 @@ static int read_padding(PyObject *obj, gb_request *r) {
         if (gb_py_int64(obj, "padding", "None, a bool or an int (items)", &r->padding) < 0)
             return -1;
         if (r->padding < 0 || r->padding > 1 << 30)
-            return PyErr_Format(PyExc_ValueError,
-                                "padding: %R items is not allowed; give 0 to 2**30, a bool or None",
-                                obj),
-                   -1;
+            return gb_py_fail(PyExc_ValueError,
+                              "padding: %R items is not allowed; give 0 to 2**30, a bool or None",
+                              obj);
         if (r->padding == 0) r->padding = GB_PAD_NONE;
     }
     return 0;
@@ -32,42 +168,53 @@ static int is_text(PyObject *obj, const char *text) {
 
 static int read_device(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
-    if (is_text(obj, "cpu")) return r->device = GB_CPU, 0;
-    if (is_text(obj, "gpu")) return r->device = GB_GPU, 0;
+    if (is_text(obj, "cpu")) {
+        r->device = GB_CPU;
+        return 0;
+    }
+    if (is_text(obj, "gpu")) {
+        r->device = GB_GPU;
+        return 0;
+    }
     if (PyTuple_Check(obj) && PyTuple_Size(obj) == 2 && is_text(PyTuple_GetItem(obj, 0), "gpu")) {
         int64_t id;
         r->device = GB_GPU;
         if (gb_py_int64(PyTuple_GetItem(obj, 1), "device", "('gpu', n)", &id) < 0) return -1;
-        if (id >= 0 && id < 1 << 16) return r->device_id = (int32_t)id, 0;
+        if (id >= 0 && id < 1 << 16) {
+            r->device_id = (int32_t)id;
+            return 0;
+        }
     }
-    return PyErr_Format(PyExc_ValueError,
-                        "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)",
-                        obj),
-           -1;
+    return gb_py_fail(PyExc_ValueError,
+                      "device: %R is not known; allowed are None, 'cpu', 'gpu' and ('gpu', n)",
+                      obj);
 }
 
 static int read_memory(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
-    if (is_text(obj, "pinned")) return r->memory = GB_PINNED, 0;
-    if (is_text(obj, "managed")) return r->memory = GB_MANAGED, 0;
-    return PyErr_Format(PyExc_ValueError,
-                        "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj),
-           -1;
+    if (is_text(obj, "pinned")) {
+        r->memory = GB_PINNED;
+        return 0;
+    }
+    if (is_text(obj, "managed")) {
+        r->memory = GB_MANAGED;
+        return 0;
+    }
+    return gb_py_fail(PyExc_ValueError,
+                      "memory: %R is not known; allowed are None, 'pinned' and 'managed'", obj);
 }
 
 static int read_byte_alignment(PyObject *obj, gb_request *r) {
     if (!obj || obj == Py_None) return 0;
     if (gb_py_int64(obj, "byte_alignment", "an int (bytes)", &r->byte_alignment) < 0) return -1;
     if (r->byte_alignment > 0 && (r->byte_alignment & (r->byte_alignment - 1)) == 0) return 0;
-    return PyErr_Format(PyExc_ValueError,
-                        "byte_alignment: %R is not allowed; give a power of two (bytes)", obj),
-           -1;
+    return gb_py_fail(PyExc_ValueError,
+                      "byte_alignment: %R is not allowed; give a power of two (bytes)", obj);
 }
 
 static int length_error(const char *arg, int got, int want) {
-    return PyErr_Format(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg,
-                        got, want),
-           -1;
+    return gb_py_fail(PyExc_ValueError, "%s: %d entries for %d indices; give one for each", arg,
+                      got, want);
 }
 
 static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
@@ -75,9 +222,8 @@ static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
     const char *arg = "dimensions";
     if (slots[GB_PY_ARG_DIMS] && slots[GB_PY_ARG_DIMS] != Py_None) {
         if (obj && obj != Py_None)
-            return PyErr_SetString(PyExc_TypeError,
-                                   "dims and dimensions mean the same; give one of them"),
-                   -1;
+            return gb_py_fail(PyExc_TypeError,
+                              "dims and dimensions mean the same; give one of them");
         obj = slots[GB_PY_ARG_DIMS];
         arg = "dims";
     }
@@ -107,11 +253,10 @@ static int read_halo(PyObject *obj, const int64_t *shape, const int32_t *dims, g
         int64_t low = meta->halo[2 * i], high = meta->halo[2 * i + 1];
         if (shape[i] >= 0 && (low > shape[i] || high > shape[i] - low)) {
             char name[32];
-            return PyErr_Format(PyExc_ValueError,
-                                "halo: (%lld, %lld) is more than the %lld elements of %s",
-                                (long long)low, (long long)high, (long long)shape[i],
-                                index_name(name, sizeof name, dims, i)),
-                   -1;
+            return gb_py_fail(PyExc_ValueError,
+                              "halo: (%lld, %lld) is more than the %lld elements of %s",
+                              (long long)low, (long long)high, (long long)shape[i],
+                              index_name(name, sizeof name, dims, i));
         }
     }
     return 0;
@@ -124,11 +269,9 @@ static int read_origin(PyObject *obj, const int64_t *shape, gb_py_meta *meta) {
         if (n != meta->base) return length_error("origin", n, meta->base);
         for (int i = 0; i < n; i++)
             if (meta->origin[i] < 0 || (shape[i] >= 0 && meta->origin[i] > shape[i]))
-                return PyErr_Format(
-                           PyExc_ValueError,
-                           "origin: %R does not lie in the shape; entries count elements from 0",
-                           obj),
-                       -1;
+                return gb_py_fail(
+                    PyExc_ValueError,
+                    "origin: %R does not lie in the shape; entries count elements from 0", obj);
         meta->has_origin = 1;
     } else if (meta->has_halo) {
         for (int i = 0; i < meta->base; i++) meta->origin[i] = meta->halo[2 * i];
@@ -146,9 +289,10 @@ int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int 
 
 /* The element on the boundary: as given, else the lower halo, else the origin. */
 static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
-    if (obj && obj != Py_None)
-        return r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS),
-               r->aligned_len < 0 ? -1 : 0;
+    if (obj && obj != Py_None) {
+        r->aligned_len = gb_py_ints(obj, "aligned_index", r->aligned_index, GB_MAXDIMS);
+        return r->aligned_len < 0 ? -1 : 0;
+    }
     if (!meta->has_halo && !meta->has_origin) return 0;
     for (int i = 0; i < meta->base; i++)
         r->aligned_index[i] = meta->has_halo ? meta->halo[2 * i] : meta->origin[i];
@@ -169,12 +313,11 @@ static int read_order(PyObject *obj, gb_request *r, int base) {
             if (letters[k] == gb_request_dim(r, i)) r->layout[i] = rank++;
     for (int i = 0; i < base; i++)
         if (r->layout[i] < 0)
-            return PyErr_Format(
-                       PyExc_ValueError,
-                       "layout: %R does not name %s; give a letter for each, that of the largest "
-                       "stride first",
-                       obj, index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i)),
-                   -1;
+            return gb_py_fail(
+                PyExc_ValueError,
+                "layout: %R does not name %s; give a letter for each, that of the largest "
+                "stride first",
+                obj, index_name(name, sizeof name, r->dims_len >= 0 ? r->dims : NULL, i));
     r->layout_len = base;
     return 0;
 }
@@ -211,7 +354,10 @@ int gb_py_read_request(PyObject **slots, gb_request *r, gb_py_dtype **dtype, gb_
     PyObject *dtype_obj = slots[GB_PY_ARG_DTYPE];
     if (!dtype_obj || dtype_obj == Py_None) dtype_obj = (PyObject *)&PyFloat_Type;
     *dtype = gb_py_dtype_parse(dtype_obj, sub_shape, GB_MAXDIMS, &r->sub_ndim);
-    if (!*dtype) return backend_for_dtype(dtype_obj), -1;
+    if (!*dtype) {
+        backend_for_dtype(dtype_obj);
+        return -1;
+    }
     r->itemsize = (*dtype)->itemsize;
     meta->base = read_shape(slots[GB_PY_ARG_SHAPE], r, r->sub_ndim);
     if (meta->base < 0) goto fail;

@@ -1,6 +1,6 @@
 /* async_copy.c: asynchronous copies, and waiting for them so that Ctrl-C works. */
-#include "async_copy.h"
-#include "../core/pending.h"
+#include "device.h"
+#include "../core/references.h"
 
 #include <structmember.h>
 
@@ -10,7 +10,10 @@ static PyTypeObject *type;
 
 gb_py_async_copy *gb_py_async_copy_new(gb_cuda_queue on, gb_cuda_queue from) {
     gb_py_async_copy *copy = (gb_py_async_copy *)PyType_GenericAlloc(type, 0);
-    if (copy) copy->on = on, copy->from = from;
+    if (copy) {
+        copy->on = on;
+        copy->from = from;
+    }
     return copy;
 }
 

@@ -1,9 +1,8 @@
 /* copy.c: gridbuf.copyto where a GPU takes part: which way the values go. */
 #include "../core/attribute.h"
-#include "async_copy.h"
+#include "device.h"
 #include "../core/memory.h"
 #include "../exchange/exchange.h"
-#include "../exchange/wrap.h"
 #include "../core/upcall.h"
 
 /* ---- what cuda/ asks of us meanwhile: it runs without the GIL ---- */
@@ -110,7 +109,8 @@ static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, in
  */
 static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting,
                               PyObject *progress) {
-    if (dst->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), NULL;
+    if (dst->readonly)
+        return (gb_py_async_copy *)PyErr_Format(PyExc_ValueError, "dst: it is read-only");
     gb_py_async_copy *copy = NULL;
     for (Py_INCREF((PyObject *)src);
          src;) { /* a source that has been brought nearer is looked at again */
@@ -191,7 +191,10 @@ static PyObject *array_like(gb_py_field *f) {
     int64_t padded[GB_MAXDIMS];
     int32_t ranks[GB_MAXDIMS];
     gb_plan_read_rows(g, ranks, padded);
-    for (int i = 0; i < g->ndim; i++) back[i] = ranks[i], shape[ranks[i]] = g->shape[i];
+    for (int i = 0; i < g->ndim; i++) {
+        back[i] = ranks[i];
+        shape[ranks[i]] = g->shape[i];
+    }
     PyArray_Dims axes = {back, g->ndim};
     Py_INCREF((PyObject *)f->dtype->descr);
     GB_PY_OWNED PyObject *packed = PyArray_Empty(g->ndim, shape, f->dtype->descr, 0);
@@ -218,7 +221,7 @@ static int set(gb_py_field *f, const void *value) {
 }
 
 static int fill(gb_py_field *f, PyObject *value) {
-    if (f->readonly) return PyErr_SetString(PyExc_ValueError, "dst: it is read-only"), -1;
+    if (f->readonly) return gb_py_fail(PyExc_ValueError, "dst: it is read-only");
     GB_PY_OWNED PyArrayObject *one = gb_py_element(f->dtype->descr, value);
     return one ? set(f, PyArray_DATA(one)) : -1;
 }

@@ -2,7 +2,7 @@
  * __cuda_array_interface__. */
 #include "exchange.h"
 #include "../core/attribute.h"
-#include "../core/pending.h"
+#include "../core/references.h"
 #include "../core/upcall.h"
 
 /* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on
@@ -21,11 +21,10 @@ static int find_location(uintptr_t data, gb_py_location *location) {
     if (!data) return 0; /* no elements, nowhere */
     if (gb_cuda_pointer_attributes(data, &kind, &device, &e) < 0) return gb_py_cuda_raise(&e);
     if (kind < 0)
-        return PyErr_Format(
-                   PyExc_ValueError,
-                   "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows",
-                   (void *)data),
-               -1;
+        return gb_py_fail(
+            PyExc_ValueError,
+            "data: the address %p in __cuda_array_interface__ is not memory that CUDA knows",
+            (void *)data);
     *location = (gb_py_location){.kind = (uint8_t)(GB_PY_ON_DEVICE + kind),
                                  .gpu = kind != GB_CUDA_PINNED,
                                  .device = kind == GB_CUDA_PINNED ? 0 : (int16_t)device};

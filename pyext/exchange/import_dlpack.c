@@ -1,10 +1,13 @@
-/* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us.
- * What comes in is checked before anything in it is believed. */
-#include "../core/attribute.h"
+/* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us. What comes in
+ * is checked before anything in it is believed. */
+#define _GNU_SOURCE
 #include "exchange.h"
-#include "../core/pending.h"
+#include "../core/attribute.h"
+#include "../core/references.h"
 #include "../core/upcall.h"
 #include "../../dlpack/check.h"
+
+#include <dlfcn.h>
 
 /* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
 typedef struct tensor_owner {
@@ -69,9 +72,8 @@ static PyArray_Descr *descr_of(DLDataType dtype) {
 
 /* The driver cannot say what the tensor claims. */
 static int not_known(DLDevice device, const gb_cuda_error *e) {
-    return PyErr_Format(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s",
-                        (int)device.device_type, (int)device.device_id, e->text),
-           -1;
+    return gb_py_fail(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s",
+                      (int)device.device_type, (int)device.device_id, e->text);
 }
 
 /* The number of a GPU that is there; a machine without a driver has none. */
@@ -80,11 +82,10 @@ static int check_gpu(DLDevice device) {
     int count = 0;
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_count(&count, &e)) < 0) return not_known(device, &e);
     if (device.device_id >= 0 && device.device_id < count) return 0;
-    return PyErr_Format(PyExc_BufferError,
-                        "DLPack: the tensor lies on device (%d, %d), and this process sees %d "
-                        "GPUs, numbered from 0",
-                        (int)device.device_type, (int)device.device_id, count),
-           -1;
+    return gb_py_fail(PyExc_BufferError,
+                      "DLPack: the tensor lies on device (%d, %d), and this process sees %d "
+                      "GPUs, numbered from 0",
+                      (int)device.device_type, (int)device.device_id, count);
 }
 
 /* DLPack does not say which GPU managed memory belongs to: the driver does. */
@@ -97,12 +98,14 @@ static int managed_location(const DLTensor *t, gb_py_location *location) {
     if (GB_PY_CUDA_UNLOCKED(&e, gb_cuda_pointer_attributes((uintptr_t)data, &kind, &device, &e)) <
         0)
         return not_known(t->device, &e);
-    if (kind == GB_CUDA_MANAGED) return location->device = (int16_t)device, 0;
-    return PyErr_Format(PyExc_BufferError,
-                        "DLPack: the tensor lies on device (%d, %d), and its address %p is not "
-                        "managed memory",
-                        (int)t->device.device_type, (int)t->device.device_id, data),
-           -1;
+    if (kind == GB_CUDA_MANAGED) {
+        location->device = (int16_t)device;
+        return 0;
+    }
+    return gb_py_fail(PyExc_BufferError,
+                      "DLPack: the tensor lies on device (%d, %d), and its address %p is not "
+                      "managed memory",
+                      (int)t->device.device_type, (int)t->device.device_id, data);
 }
 
 static int find_location(PyTypeObject *type, const DLTensor *t, gb_py_location *location) {
@@ -197,12 +200,11 @@ static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, co
 static int check_versioned(const DLManagedTensorVersioned *m, int request) {
     gb_error e;
     if (gb_dlpack_check_versioned(m, &e) < 0)
-        return PyErr_Format(PyExc_BufferError, "DLPack: %s", e.message), -1;
+        return gb_py_fail(PyExc_BufferError, "DLPack: %s", e.message);
     if (!(request & GB_PY_SHARE_ONLY) || !(m->flags & DLPACK_FLAG_BITMASK_IS_COPIED)) return 0;
-    return PyErr_SetString(PyExc_BufferError,
-                           "DLPack: the producer made a copy where its memory was to be shared; "
-                           "gridbuf.from_dlpack(x, copy=True) takes one on purpose"),
-           -1;
+    return gb_py_fail(PyExc_BufferError,
+                      "DLPack: the producer made a copy where its memory was to be shared; "
+                      "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
 }
 
 /* Not the object's method: a subclass's copy may be anything. */
@@ -260,4 +262,191 @@ PyObject *gb_py_from_capsule(PyTypeObject *type, PyObject *capsule, int request,
 
 PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule) {
     return gb_py_from_capsule(NULL, capsule, 0, 0);
+}
+
+/* ---- tensors of producers whose type has the DLPack C exchange API (1.3). A Field keeps what it
+ * wraps, so the managed tensor is taken: the borrowed one is valid only until control goes back to
+ * Python, and cannot say that it is read-only. ---- */
+
+#define LONGEST_CHAIN 16 /* one entry for each major version that a producer still speaks */
+
+static int refuse(PyObject *obj, const char *why) {
+    return gb_py_fail(PyExc_BufferError, "__dlpack_c_exchange_api__ of %R: %s", Py_TYPE(obj), why);
+}
+
+/* The newest table of a major version that can be read; older ones hang behind newer ones. */
+static int choose(PyObject *obj, const DLPackExchangeAPIHeader *header,
+                  const DLPackExchangeAPI **api) {
+    for (int i = 0; header; header = header->prev_api) {
+        if ((uintptr_t)header % _Alignof(DLPackExchangeAPIHeader))
+            return refuse(obj, "the table is not aligned");
+        if (header->version.major == DLPACK_MAJOR_VERSION) {
+            *api = (const DLPackExchangeAPI *)header;
+            return (*api)->managed_tensor_from_py_object_no_sync
+                       ? 1
+                       : refuse(obj, "managed_tensor_from_py_object_no_sync is NULL");
+        }
+        if (++i == LONGEST_CHAIN) return refuse(obj, "the chain of prev_api does not end");
+    }
+    return 0;
+}
+
+int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
+    GB_PY_HELD PyObject *capsule = NULL;
+    int found = gb_py_optional((PyObject *)Py_TYPE(obj), gb_py_attr.exchange_api, &capsule);
+    if (found <= 0) return found;
+    if (capsule == Py_None) found = 0; /* how a subclass takes it back */
+    else if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
+        found = choose(obj, PyCapsule_GetPointer(capsule, "dlpack_exchange_api"), api);
+    else found = refuse(obj, "not a capsule 'dlpack_exchange_api'");
+    return found;
+}
+
+/* torch's tables describe the bytes of tensors whose values are something else (a conjugate
+ * or a negation not yet carried out), or that take part in a gradient; its __dlpack__ refuses
+ * most of these. */
+int gb_py_check_values(PyObject *obj) {
+    static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
+    PyObject *const names[] = {gb_py_attr.is_conj, gb_py_attr.is_neg, gb_py_attr.requires_grad};
+    for (int i = 0; i < 3; i++) {
+        GB_PY_OWNED PyObject *value = NULL, *flag = NULL;
+        int found = gb_py_optional(obj, names[i], &value);
+        if (found > 0)
+            flag = PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value);
+        if (found && !flag) return -1;
+        if (flag != Py_True) continue;
+        return gb_py_fail(PyExc_BufferError,
+                          "data: %S of this %R is true, so its memory alone is not its value; "
+                          "call %s on it first",
+                          names[i], Py_TYPE(obj), remedies[i]);
+    }
+    return 0;
+}
+
+/* A tensor from the exchange API is ours as soon as the call has succeeded. */
+static void give_back(DLManagedTensorVersioned *m) {
+    GB_PY_ASIDE;
+    if (m && (uintptr_t)m % _Alignof(DLManagedTensorVersioned) == 0 && m->deleter) m->deleter(m);
+}
+
+/* The tensor comes without synchronisation: our stream waits for the one that the producer works
+ * on. */
+static int order(const DLPackExchangeAPI *api, const gb_py_location *location) {
+    void *stream = NULL;
+    if (location->kind != GB_PY_ON_DEVICE || !api->current_work_stream) return 0;
+    if (api->current_work_stream(kDLCUDA, location->device, &stream) != 0) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_BufferError,
+                            "DLPack: current_work_stream of the producer failed");
+        return -1;
+    }
+    gb_cuda_queue theirs;
+    if (gb_py_queue_of((gb_cuda_stream)(uintptr_t)stream, location->device, &theirs) < 0) return -1;
+    return gb_py_queue_wait(gb_py_queue_for(location->device), theirs);
+}
+
+PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api,
+                              int request) {
+    DLManagedTensorVersioned *m = NULL;
+    if (gb_py_check_values(obj) < 0)
+        return NULL; /* the table lives as long as the process, whatever this runs */
+    if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
+        if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
+        return NULL;
+    }
+    PyObject *object = PyErr_Occurred() ? NULL : gb_py_from_tensor(type, m, request);
+    if (!object) give_back(m);
+    else if (gb_py_is_field(object) && order(api, &((gb_py_field *)object)->location) < 0)
+        Py_CLEAR(object);
+    return object;
+}
+
+/* ---- memory through obj.__dlpack__, of any age. ---- */
+
+/* In the limited API from 3.12 on only, but there since 3.9: looked up by name. */
+static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
+
+/* The keywords of a sharing and of a copying call, and their values. */
+static PyObject *keywords[4], *version; /* index: 1 copying, 2 with a stream */
+
+int gb_py_from_producer_init(PyObject *module) {
+    vectorcall = (PyObject * (*)(PyObject *, PyObject *const *, size_t, PyObject *))
+        dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");
+    if (!vectorcall)
+        return gb_py_fail(PyExc_ImportError, "gridbuf: this Python has no PyObject_Vectorcall");
+    version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+    keywords[0] = Py_BuildValue("(s)", "max_version");
+    keywords[1] = Py_BuildValue("(ss)", "max_version", "copy");
+    keywords[2] = Py_BuildValue("(ss)", "max_version", "stream");
+    keywords[3] = Py_BuildValue("(sss)", "max_version", "stream", "copy");
+    return version && keywords[0] && keywords[1] && keywords[2] && keywords[3] ? 0 : -1;
+}
+
+/* Where obj says that its memory is: narrows *type to what fits there; *gpu is the one whose stream
+ * must be said, or -1. An object that does not say is asked for its tensor. */
+static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
+    int host_only = !*type || *type == gb_py_HostFieldType;
+    *gpu = -1;
+    GB_PY_OWNED PyObject *method = NULL;
+    int found = gb_py_optional(obj, gb_py_attr.dlpack_device, &method);
+    if (found <= 0) return found;
+    GB_PY_HELD PyObject *device = PyObject_CallNoArgs(method);
+    if (!device) return -1;
+    int64_t pair[2];
+    int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 &&
+             gb_py_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
+             gb_py_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
+    if (!ok) {
+        if (!PyErr_Occurred() || gb_py_forgive())
+            PyErr_Format(PyExc_BufferError,
+                         "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints",
+                         Py_TYPE(obj), device);
+    } else if (pair[0] == kDLCUDA && !host_only) {
+        *gpu = pair[1] >= 0 && pair[1] <= INT16_MAX ? (int)pair[1]
+                                                    : 0; /* the tensor's own number is checked */
+        if (*type == gb_py_FieldType) *type = gb_py_DeviceFieldType;
+    } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost &&
+               pair[0] != kDLCUDAManaged) {
+        PyErr_Format(PyExc_TypeError,
+                     "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj),
+                     device);
+        ok = 0;
+    } else if (pair[0] == kDLCPU && *type == gb_py_FieldType) {
+        *type = gb_py_HostFieldType;
+    }
+    return ok ? 0 : -1;
+}
+
+/* A legacy tensor cannot say that it is read-only, but its producer may: NumPy's
+ * flags.writeable, or an attribute readonly. */
+static int says_readonly(PyObject *obj) {
+    GB_PY_OWNED PyObject *readonly = NULL, *flags = NULL, *writeable = NULL;
+    int found = gb_py_optional(obj, gb_py_attr.readonly, &readonly);
+    if (found < 0 || readonly == Py_True) return found;
+    if ((found = gb_py_optional(obj, gb_py_attr.flags, &flags)) <= 0) return found;
+    found = gb_py_optional(flags, gb_py_attr.writeable, &writeable);
+    return found < 0 ? -1 : writeable == Py_False;
+}
+
+PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request) {
+    int gpu;
+    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_py_check_values(obj) < 0))
+        return NULL;
+    int copying = (request & GB_PY_OWN_COPY) != 0;
+    int cuda = gpu >= 0;
+    gb_cuda_stream ours = cuda ? gb_py_queue_for(gpu).stream : 0;
+    GB_PY_OWNED PyObject *stream =
+        cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
+    if (!stream) return NULL;
+    PyObject *values[] = {version, stream,
+                          Py_True}; /* without a stream, what stands there is copy */
+    GB_PY_HELD PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
+    if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) { /* from before max_version */
+        PyErr_Clear();
+        capsule =
+            cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);
+    }
+    if (!capsule) return NULL;
+    int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
+    return readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);
 }

@@ -1,10 +1,80 @@
-/* import_interface.c: memory that an object describes in __array_interface__,
- * __cuda_array_interface__ or __array_struct__. Here what they hold is read once and made plain
- * data; arrayinterface/ and cudaarrayinterface/ decide what of it is sound. */
-#include "../../cudaarrayinterface/interface.h"
-#include "../core/attribute.h"
+/* import_interface.c: the dtype that an array interface describes. arrayinterface/ decides what a
+ * typestr says and gridbuf/wrapping.py which fields an item has; NumPy is asked for the dtype of
+ * what passed. */
+#define _GNU_SOURCE
 #include "exchange.h"
-#include "../core/pending.h"
+#include "../core/attribute.h"
+#include "../core/references.h"
+#include "../core/upcall.h"
+#include "../../cudaarrayinterface/interface.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of a type of one's own, whose methods may be anything. */
+static PyObject *own_text(PyObject *obj) {
+    return PyUnicode_Check(obj) ? PyUnicode_FromObject(obj) : NULL;
+}
+
+/* NumPy's dtype of what passed, which must be of that size: NumPy's own numbers end at 2^31. NULL
+ * without an exception: there is none, or what was asked for its value said that the description is
+ * wrong. */
+static PyArray_Descr *convert(PyObject *own, int64_t size) {
+    PyArray_Descr *descr = NULL;
+    if (own && PyArray_DescrConverter(own, &descr) && PyDataType_ELSIZE(descr) == size &&
+        !PyDataType_REFCHK(descr))
+        return descr;
+    Py_CLEAR(descr);
+    if (PyErr_Occurred()) (void)gb_py_forgive();
+    return NULL;
+}
+
+/* As gridbuf.wrapping found: a dtype, or why there is none. */
+static PyArray_Descr *read_fields(PyObject *told, gb_error *e) {
+    if (told && PyArray_DescrCheck(told)) return (PyArray_Descr *)Py_NewRef(told);
+    Py_ssize_t n;
+    const char *why = told ? PyUnicode_AsUTF8AndSize(told, &n) : NULL;
+    if (why) gb_refuse(e, GB_VALUE_ERROR, "%s", why);
+    return convert(NULL, 0);
+}
+
+PyObject *gb_py_typestr_bytes(PyObject *self, PyObject *text) {
+    gb_error e;
+    gb_interface_item_type item;
+    Py_ssize_t n;
+    const char *s = PyUnicode_AsUTF8AndSize(text, &n);
+    if (!s) return NULL;
+    return gb_interface_typestr(s, (size_t)n, &item, &e) < 0 ? PyUnicode_FromFormat("%s", e.message)
+                                                             : PyLong_FromLongLong(item.size);
+}
+
+PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong,
+                                  gb_error *e) {
+    PyArray_Descr *descr = NULL;
+    gb_interface_item_type item = {0};
+    Py_ssize_t n;
+    e->message[0] = 0;
+    *wrong = "typestr";
+    GB_PY_OWNED PyObject *own = typestr ? own_text(typestr) : NULL;
+    const char *s = own ? PyUnicode_AsUTF8AndSize(own, &n) : NULL;
+    int sound = s && gb_interface_item(s, (size_t)n, &item, e) == 0;
+    int named = sound && item.kind == 'V' && fields;
+    GB_PY_HELD PyObject *told =
+        named ? gb_py_upcall_to(GB_PY_UP_STRUCTURED, "(OL)", fields, (long long)item.size)
+              : Py_NewRef(Py_None);
+    if (told == Py_None) descr = convert(sound ? own : NULL, item.size);
+    else {
+        *wrong = "descr";
+        descr = read_fields(told, e);
+    }
+    if (descr || PyErr_Occurred()) *wrong = NULL;
+    return descr;
+}
+
+/* ---- memory that an object describes in __array_interface__, __cuda_array_interface__ or
+ * __array_struct__. Here what they hold is read once and made plain data; arrayinterface/ and
+ * cudaarrayinterface/ decide what of it is sound. ---- */
 
 #define HOST "data: __array_interface__"
 #define CUDA "data: __cuda_array_interface__"
@@ -17,10 +87,9 @@ static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr",
 
 /* What is no plain data. */
 static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
-    return PyErr_Format(t->mistyped ? t->mistyped : PyExc_ValueError,
-                        "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key,
-                        found ? found : Py_None, expected),
-           -1;
+    return gb_py_fail(t->mistyped ? t->mistyped : PyExc_ValueError,
+                      "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key,
+                      found ? found : Py_None, expected);
 }
 
 /* The same for an exception that asking for a value has raised. */
@@ -31,7 +100,7 @@ static int unreadable(const gb_py_described *t, const char *key, const char *exp
 
 /* What is plain data, and not sound. */
 static int refused(const gb_py_described *t, const gb_error *e) {
-    return PyErr_Format(PyExc_ValueError, "%s of %R: %s", t->door, Py_TYPE(t->obj), e->message), -1;
+    return gb_py_fail(PyExc_ValueError, "%s of %R: %s", t->door, Py_TYPE(t->obj), e->message);
 }
 
 /* ---- what the doors share ---- */
@@ -39,8 +108,10 @@ static int refused(const gb_py_described *t, const gb_error *e) {
 static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     gb_error e;
     const char *key;
-    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e)))
-        return t->memory.itemsize = PyDataType_ELSIZE(t->descr), 0;
+    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) {
+        t->memory.itemsize = PyDataType_ELSIZE(t->descr);
+        return 0;
+    }
     if (!key) return -1;
     int named = strcmp(key, "descr") == 0;
     if (e.message[0] && !named) return refused(t, &e);
@@ -49,9 +120,8 @@ static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
                      named ? "a list of fields of plain memory, each with a name of its own"
                            : "a str such as '<f8'",
                      named ? fields : typestr);
-    return PyErr_Format(PyExc_ValueError, "%s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj),
-                        fields, e.message),
-           -1;
+    return gb_py_fail(PyExc_ValueError, "%s of %R: descr is %R: %s", t->door, Py_TYPE(t->obj),
+                      fields, e.message);
 }
 
 static int check(gb_py_described *t) {
@@ -195,9 +265,8 @@ static int read_entries(PyObject *dict, PyObject **entries) {
 static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     PyObject *e[ENTRIES] = {NULL};
     if (!PyDict_Check(interface))
-        return PyErr_Format(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj),
-                            interface),
-               -1;
+        return gb_py_fail(PyExc_TypeError, "%s of %R is %R, not a dict", t->door, Py_TYPE(t->obj),
+                          interface);
     GB_PY_HELD PyObject *dict =
         PyDict_Copy(interface); /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
@@ -258,10 +327,9 @@ static int read_struct(gb_py_described *t, PyObject *capsule) {
     gb_interface *d = &t->memory;
     const PyArrayInterface *s = PyCapsule_GetPointer(capsule, NULL);
     if (s->nd < 0 || s->nd > GB_MAXDIMS || (s->nd && !s->shape))
-        return PyErr_Format(PyExc_ValueError,
-                            "data: __array_struct__ of %R: nd is %d; expected 0 to %d, and a shape",
-                            Py_TYPE(t->obj), s->nd, GB_MAXDIMS),
-               -1;
+        return gb_py_fail(PyExc_ValueError,
+                          "data: __array_struct__ of %R: nd is %d; expected 0 to %d, and a shape",
+                          Py_TYPE(t->obj), s->nd, GB_MAXDIMS);
     d->ndim = s->nd;
     d->nstrides = s->strides ? s->nd : -1;
     for (int i = 0; i < s->nd; i++) {
@@ -287,4 +355,31 @@ PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule
     PyObject *object = read_struct(&t, capsule) < 0 ? NULL : over(type, &t);
     gb_py_forget(&t);
     return object;
+}
+
+/* ---- whether the process has memory where somebody says that it has. ---- */
+
+/* One page. What cannot be asked, in a sandbox for instance, is taken for granted. */
+static int page_is_mapped(uint64_t address, uint64_t page) {
+    unsigned char resident;
+    return mincore((void *)(uintptr_t)(address - address % page), page, &resident) == 0 ||
+           errno != ENOMEM;
+}
+
+/* is_mapped(address, nbytes): the pages of the first and of the last byte; those between are the
+ * caller's word. */
+PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 2)
+        return PyErr_Format(PyExc_TypeError,
+                            "is_mapped() takes address and nbytes, got %zd arguments", nargs);
+    unsigned long long first = PyLong_AsUnsignedLongLong(args[0]),
+                       n = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(args[1]);
+    if (PyErr_Occurred()) { /* below zero, or beyond 64 bits: nobody has that */
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+        PyErr_Clear();
+        Py_RETURN_FALSE;
+    }
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), last = first + (n ? n - 1 : 0);
+    return PyBool_FromLong(last >= first && page_is_mapped(first, page) &&
+                           page_is_mapped(last, page));
 }

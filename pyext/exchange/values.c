@@ -1,7 +1,7 @@
 /* values.c: what NumPy may take values from in place of any object. */
 #include "../core/attribute.h"
-#include "../core/pending.h"
-#include "wrap.h"
+#include "../core/references.h"
+#include "exchange.h"
 
 /* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
 static int numpy_would_believe(PyObject *obj) {
@@ -39,7 +39,10 @@ static PyObject *list_values(PyObject *list) {
         failed |= !value || (value != item && !made);
     }
     Py_LeaveRecursiveCall();
-    if (failed) return gb_py_let_go(made), NULL;
+    if (failed) {
+        gb_py_let_go(made);
+        return NULL;
+    }
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
     PyObject *tuple = PyList_AsTuple(made); /* as an index, a tuple is no list */
     Py_DECREF(made);

@@ -2,8 +2,7 @@
 #include "../core/attribute.h"
 #include "exchange.h"
 #include "../core/memory.h"
-#include "../core/pending.h"
-#include "wrap.h"
+#include "../core/references.h"
 #include "../core/upcall.h"
 
 /* NotImplemented, as a new reference: this way is not there, the next one is tried. */

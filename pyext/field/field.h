@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../../dlpack/dlpack.h"
-#include "../core/array.h"
+#include "../core/memory.h"
 #include "../core/driver.h"
 
 /* Views are made often, and most have few indices: their lists, the origin and the halo need no
@@ -144,6 +144,9 @@ PyObject *gb_py_field_interface(const gb_py_field *f,
                                 void *address); /* the keys that both array interfaces share */
 PyObject *gb_py_field_array_interface(PyObject *self, void *unused);
 PyObject *gb_py_field_numpy(PyObject *self, PyObject *unused);
+
+/* device.c: a cupy array over the same memory, the same one each time. New reference. */
+PyObject *gb_py_cupy_over(gb_py_field *f);
 
 /* field_dlpack.c */
 int gb_py_field_exportable(const gb_py_field *f); /* -1 with BufferError */

@@ -2,7 +2,7 @@
  * found under what they mean, the kernel runs. Python and Go come in only for what was
  * not seen before. */
 #include "gufunc.h"
-#include "../core/pending.h"
+#include "../core/references.h"
 #include "../core/upcall.h"
 
 static void clear(gb_py_invocation *v) {

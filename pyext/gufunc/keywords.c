@@ -48,7 +48,7 @@ static int one_of(PyObject *given, const char *argument, const char *const *name
                   const char *allowed) {
     for (int i = 0; PyUnicode_Check(given) && i < n; i++)
         if (PyUnicode_CompareWithASCIIString(given, names[i]) == 0) return i;
-    return PyErr_Format(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed), -1;
+    return gb_py_fail(PyExc_ValueError, "%s: %R is none of %s", argument, given, allowed);
 }
 
 const char *const gb_py_errors_words[] = {"raise", "return", "warn", "ignore"};
@@ -74,7 +74,7 @@ int gb_py_read_workers(PyObject *workers, int *n) {
         gb_py_int64(workers, "workers", "an int (at most so many threads) or None", &value) < 0)
         return -1;
     if (workers && value < 1)
-        return PyErr_Format(PyExc_ValueError, "workers: expected 1 or more, got %R", workers), -1;
+        return gb_py_fail(PyExc_ValueError, "workers: expected 1 or more, got %R", workers);
     *n = value < 1 << 20 ? (int)value : 1 << 20;
     return 0;
 }
@@ -84,14 +84,20 @@ int gb_py_read_workers(PyObject *workers, int *n) {
 /* 1: written, 0: not this simply. */
 static int put_uniform(char *to, uint8_t type, PyObject *value) {
     int overflow;
-    if (type == GB_BOOL) return *to = value == Py_True, PyBool_Check(value);
+    if (type == GB_BOOL) {
+        *to = value == Py_True;
+        return PyBool_Check(value);
+    }
     if (type == GB_F64 || type == GB_F32)
         return PyFloat_CheckExact(value) && gb_py_put_float(to, type, PyFloat_AsDouble(value));
     if (!PyLong_CheckExact(value)) return 0;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow <= 0 || type != GB_U64) return !overflow && gb_py_put_int(to, type, v);
     unsigned long long w = PyLong_AsUnsignedLongLong(value);
-    if (PyErr_Occurred()) return PyErr_Clear(), 0;
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
     memcpy(to, &w, sizeof w);
     return 1;
 }
@@ -113,9 +119,8 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
     size_t at = 0;
     for (int i = 0; i < info->nuniforms; i++) {
         if (k->uniform[i]) continue;
-        return PyErr_Format(PyExc_TypeError, "%U: this uniform parameter needs a value",
-                            PyTuple_GetItem(v->gufunc->uniform_names, i)),
-               -1;
+        return gb_py_fail(PyExc_TypeError, "%U: this uniform parameter needs a value",
+                          PyTuple_GetItem(v->gufunc->uniform_names, i));
     }
     for (int i = 0; i < info->nuniforms; i++) {
         size_t size = (size_t)gb_type_size(info->uniform_types[i]);
@@ -127,4 +132,59 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
     }
     if (info->nuniforms) v->uniforms = v->pack;
     return 0;
+}
+
+/* ---- axis=, axes= and keepdims= as words of the encoded request; gufunc/axes.go turns operands by
+ * them. ---- */
+
+/* How many axes, and which; as many words as that, or -1. */
+static int read_entry(PyObject *obj, int64_t *to) {
+    int n = 1;
+    if (!PyIndex_Check(obj) || PySequence_Check(obj))
+        n = gb_py_ints(obj, "axes", to + 1, GB_GU_MAXCORE);
+    else if (gb_py_int64(obj, "axes", "an int or a tuple of ints for each operand", &to[1]) < 0)
+        n = -1;
+    to[0] = n;
+    return n < 0 ? -1 : n + 1;
+}
+
+static int read_list(gb_py_invocation *v, PyObject *axes) {
+    GB_PY_OWNED PyObject *list = PyAnySet_Check(axes) ? NULL : PySequence_Tuple(axes);
+    if (!list) {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
+        PyErr_Clear();
+        return gb_py_fail(PyExc_TypeError,
+                          "axes: expected a list with an entry for each operand, got %R", axes);
+    }
+    int n = (int)PyTuple_Size(list);
+    if (n > v->nop) return gb_py_setup_error("axes: %d entries for %d operands", n, v->nop);
+    v->axes[v->naxes++] = n;
+    for (int i = 0; i < n; i++) {
+        int words = read_entry(PyTuple_GetItem(list, i), &v->axes[v->naxes]);
+        if (words < 0) return -1;
+        v->naxes += words;
+    }
+    v->arrangement |= GB_BRIDGE_AXES;
+    return 0;
+}
+
+static int read_axis(gb_py_invocation *v, PyObject *axis) {
+    int32_t code;
+    v->arrangement |= PyUnicode_Check(axis) ? GB_BRIDGE_AXIS_NAME : GB_BRIDGE_AXIS;
+    v->naxes = 1;
+    if (!PyUnicode_Check(axis)) return gb_py_int64(axis, "axis", "an int or a name", &v->axes[0]);
+    if (gb_py_dims(axis, "axis", &code, 1) == 1) {
+        v->axes[0] = code;
+        return 0;
+    }
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "axis: expected an int or one name");
+    return -1;
+}
+
+int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k) {
+    int keepdims = k->keepdims ? gb_py_bool(k->keepdims, "keepdims", "True or False") : 0;
+    if (keepdims < 0) return -1;
+    if (keepdims) v->arrangement = GB_BRIDGE_KEEPDIMS;
+    if (k->axes && k->axis) return gb_py_setup_error("axes: it cannot be given together with axis");
+    return k->axes ? read_list(v, k->axes) : k->axis ? read_axis(v, k->axis) : 0;
 }

@@ -1,8 +1,71 @@
-/* reduce.c: g.reduce: read, find the plan, run, return. */
+/* reduce.c: what a reduction returns: scalars, arrays, Fields with what stays of their dims, origin
+ * and halo, and which outputs failed. */
 #include "reducing.h"
-#include "../../gufunc/cast.h"
-#include "../core/array.h"
+#include "../core/memory.h"
 #include "../core/upcall.h"
+#include "../../gufunc/cast.h"
+
+/* What a Field keeps of another one of which axes went. */
+static int keep_meta(const gb_py_reduce_args *q, uint32_t went, gb_py_field *f,
+                     const gb_py_field *from) {
+    if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
+    for (int a = 0, d = 0; a < from->geometry.ndim; a++) {
+        int gone = went >> a & 1;
+        if (gone && !q->keepdims) continue;
+        f->geometry.dims[d] = from->geometry.dims[a];
+        if (f->origin) f->origin[d] = gone ? 0 : from->origin[a];
+        for (int side = 0; f->halo && side < 2; side++)
+            f->halo[2 * d + side] = gone ? 0 : from->halo[2 * a + side];
+        d++;
+    }
+    f->dims_given = 1;
+    return 0;
+}
+
+static PyObject *field(const gb_py_reduce_args *q, uint32_t went, const gb_geometry *g,
+                       gb_py_dtype *dtype, void *data) {
+    gb_py_field *f = gb_py_field_on_block(g, dtype, data);
+    if (!f) return NULL;
+    if (keep_meta(q, went, f, (gb_py_field *)q->array) < 0) Py_CLEAR(f);
+    return (PyObject *)f;
+}
+
+PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i,
+                              void *data) {
+    if (!r->plan[i]) { /* the one number in data */
+        GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(r->out[i].from));
+        return descr ? PyArray_Scalar(data, descr, NULL) : NULL;
+    }
+    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of_type(r->out[i].from);
+    PyObject *result = NULL;
+    if (!dtype) gb_heap_release(data);
+    else if (gb_py_is_field(q->array))
+        result = field(q, r->gone, &r->plan[i]->geometry, dtype, data);
+    else result = gb_py_array_over(&r->plan[i]->geometry, dtype, data, 1, NULL);
+    return result;
+}
+
+/* ---- failures ---- */
+
+/* Takes result. */
+PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result,
+                               gb_gu_reducing *run) {
+    int64_t failed = gb_gu_reduce_failed(run);
+    if (!failed && q->errors != GB_PY_RETURN) return result;
+    GB_PY_OWNED PyObject *codes = failed ? gb_py_codes_array(&run->codes, r->out_ndim, r->out_shape,
+                                                             r->code_strides)
+                                         : Py_NewRef(Py_None),
+                         *shape = gb_py_ints_tuple(r->out_shape, r->out_ndim);
+    PyObject *outcome =
+        codes && shape ? gb_py_upcall_to(GB_PY_UP_GUFUNC_CONCLUDE, "(OOOLLsO)",
+                                         (PyObject *)q->gufunc, result, codes, (long long)failed,
+                                         (long long)r->kept_n, gb_py_errors_words[q->errors], shape)
+                       : NULL;
+    Py_DECREF(result);
+    return outcome;
+}
+
+/* ---- g.reduce: read, find the plan, run, return. ---- */
 
 #define FEW 8192 /* elements that NumPy's own loops fold before the GIL is worth giving away */
 #define SLICE 50000000ll /* ns between looks at signals */
@@ -32,8 +95,10 @@ static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (r->kept_n == 0) return 0;
     int64_t few = r->flags & GB_GU_R_IN_PLACE ? FEW : r->flags & GB_GU_R_STATE ? FEW / 4 : 0;
-    if (r->tiles * r->blocks == 1 && r->kept_n <= few && r->fold_n <= few / r->kept_n)
-        return gb_gu_reduce_here(run), PyErr_Occurred() ? -1 : 0;
+    if (r->tiles * r->blocks == 1 && r->kept_n <= few && r->fold_n <= few / r->kept_n) {
+        gb_gu_reduce_here(run);
+        return PyErr_Occurred() ? -1 : 0;
+    }
     poller signals = {.last = gb_nanoseconds()};
     run->poll = poll;
     run->with = &signals;
@@ -54,11 +119,11 @@ static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
 }
 
 static int run_all(gb_py_reduce_args *q, gb_gu_reducing *run) {
-    if (gb_gu_reduce_begin(run) < 0) return PyErr_NoMemory(), -1;
+    if (gb_gu_reduce_begin(run) < 0) return gb_py_no_memory();
     int rc = run_tasks(q, run);
     if (rc < 0) run->stopped = 1;
     gb_gu_reduce_end(run);
-    if (rc == 0 && run->no_memory) return PyErr_NoMemory(), -1;
+    if (rc == 0 && run->no_memory) return gb_py_no_memory();
     return rc < 0 || PyErr_Occurred() ? -1 : 0;
 }
 
@@ -88,14 +153,11 @@ static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (run->has_start || r->flags & GB_GU_R_STATE) return 0;
     if (q->where)
-        return PyErr_SetString(PyExc_ValueError,
-                               "where: the reduction has no identity; give initial= as well"),
-               -1;
+        return gb_py_fail(PyExc_ValueError,
+                          "where: the reduction has no identity; give initial= as well");
     if (r->fold_n) return 0;
-    return PyErr_SetString(
-               PyExc_ValueError,
-               "array: nothing to reduce, and the reduction has no identity; give initial="),
-           -1;
+    return gb_py_fail(PyExc_ValueError,
+                      "array: nothing to reduce, and the reduction has no identity; give initial=");
 }
 
 /* ---- overlaps ---- */
@@ -126,9 +188,8 @@ static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
         int twice = gb_gu_self_overlap(o->shape, o->strides, o->ndim, gb_type_size(o->type));
         for (int j = 0; j < i; j++) twice |= !q->result[j].absent && shares(o, &q->result[j]);
         if (twice)
-            return PyErr_SetString(PyExc_ValueError,
-                                   "out: elements of the results share memory; give each its own"),
-                   -1;
+            return gb_py_fail(PyExc_ValueError,
+                              "out: elements of the results share memory; give each its own");
         if (shares(o, &q->view) && replace(array, &q->view) < 0) return -1;
         if (q->where && shares(o, &q->mask) && replace(where, &q->mask) < 0) return -1;
     }

@@ -1,11 +1,44 @@
-/* run.c: running a resolved call. What is known to be short is done on the spot;
- * everything else without the GIL, with helpers once it has shown that they are
- * worth their start, and with looks at signals between pieces. Where pieces turn out to
- * be long, because elements are, helpers do all of it and this thread only waits: it
- * then answers signals at any time. Without helpers this thread goes on alone. */
+/* run.c: threads that Go lends to loops which set Python errors. Such a loop takes the GIL itself
+ * where it raises; on a thread that Python does not know, the error would vanish with the thread
+ * state that is made for the moment. So the thread is known to Python as long as it works, without
+ * the GIL, and its error is handed to whoever called. Only C runs here: no Go function calls
+ * Python. */
 #include "gufunc.h"
 
 #include <limits.h>
+
+static void *attach(void) {
+    PyGILState_Ensure();
+    return PyEval_SaveThread();
+}
+
+static void detach(gb_gu_run *job, void *thread) {
+    PyEval_RestoreThread(thread);
+    if (PyErr_Occurred()) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        PyObject *none = NULL; /* the first one stays */
+        if (!__atomic_compare_exchange_n((PyObject **)&job->error, &none, value, 0,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            Py_XDECREF(value);
+        gb_gu_run_stop(job);
+    }
+    PyGILState_Release(PyGILState_UNLOCKED);
+}
+
+__attribute__((constructor)) static void ready(void) {
+    gb_gu_attach = attach;
+    gb_gu_detach = detach;
+}
+
+/* ---- running a resolved call. What is known to be short is done on the spot; everything else
+ * without the GIL, with helpers once it has shown that they are worth their start, and with looks
+ * at signals between pieces. Where pieces turn out to be long, because elements are, helpers do all
+ * of it and this thread only waits: it then answers signals at any time. Without helpers this
+ * thread goes on alone. ---- */
 
 #define BRIEF 10000ll    /* a call that took less may be done with the GIL when it comes again */
 #define SLICE 20000000ll /* ns between looks at signals */
@@ -57,12 +90,11 @@ static int look(run *r, int *more) {
     if (rc < 0) return -1;
     if (r->job->call->form == GB_GU_GO_LOOP) return refuse_go_kernel();
     if (gb_gu_run_alone(r->job) == 0) return 0;
-    return PyErr_SetString(
-               PyExc_RuntimeError,
-               "gridbuf: this process was forked while threads of its parent worked on this call, "
-               "and its inputs "
-               "are partly written over; call it again in the parent, or fork when it is done"),
-           -1;
+    return gb_py_fail(
+        PyExc_RuntimeError,
+        "gridbuf: this process was forked while threads of its parent worked on this call, "
+        "and its inputs "
+        "are partly written over; call it again in the parent, or fork when it is done");
 }
 
 /* Without the GIL, but for the looks. */
@@ -141,4 +173,40 @@ int gb_py_run(gb_gu_run *job, int workers) {
     __atomic_store_n((int64_t *)&call->brief, job->ended - began < BRIEF ? before + 1 : 0,
                      __ATOMIC_RELAXED);
     return raised(job, rc);
+}
+
+/* ---- a call that is read: its outputs allocated, run, and what came of it. ---- */
+
+static int finish(gb_py_invocation *v, gb_gu_run *job) {
+    if (job->no_memory)
+        return gb_py_fail(PyExc_MemoryError, "no memory left for the scratch space of a worker");
+    v->nfailed = job->nfailed;
+    v->nselected = job->nselected;
+    if (!job->nfailed) return 0;
+    v->codes = gb_py_codes_array(&job->codes, job->call->outer_ndim, job->call->outer_shape,
+                                 job->call->code_strides);
+    return v->codes ? 0 : -1;
+}
+
+int gb_py_invoke(gb_py_invocation *v) {
+    v->entry = gb_py_entry_for(v);
+    if (!v->entry) return -1;
+    const gb_gu_call *call = v->entry->call;
+    char *data[GB_GU_MAXARGS + 1];
+    for (int i = 0; i < v->nop + v->has_where; i++) {
+        if (v->arg[i].absent && gb_py_output_allocate(v, i) < 0) return -1;
+        data[i] = v->arg[i].data;
+    }
+    gb_error e;
+    gb_gu_run here, *job = &here;
+    int alone = call->nchunks <= 1 &&
+                !(call->flags & GB_GU_MEASURED); /* nobody will help: the job needs no heap */
+    if (alone ? gb_gu_run_init(job, call, data, v->uniforms, v->ignore_errors, &e) < 0
+              : !(job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e)))
+        return gb_py_raise(&e);
+    int rc = gb_py_run(job, alone ? 1 : v->workers > 0 ? v->workers : gb_work_thread_count());
+    if (rc == 0) rc = finish(v, job);
+    if (alone) gb_gu_run_clear(job);
+    else gb_gu_run_drop(job);
+    return rc;
 }

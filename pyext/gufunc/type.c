@@ -13,7 +13,7 @@
 static int fetch_types(gb_py_gufunc_object *g, int first) {
     uint8_t (*types)[GB_GU_MAXARGS] =
         realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);
-    if (!types) return PyErr_NoMemory(), -1;
+    if (!types) return gb_py_no_memory();
     g->kernel_types = types;
     gb_error e;
     for (int n = first; n < g->info.nkernels; n++) {
@@ -39,7 +39,10 @@ static PyObject *gufunc_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!PyArg_ParseTuple(args, "szi:GUFunc", &name, &signature, &flags)) return NULL;
     gb_py_gufunc_object *g = (gb_py_gufunc_object *)PyType_GenericAlloc(type, 0);
     if (!g) return NULL;
-    if (!(g->entries = calloc(1, sizeof *g->entries))) return Py_DECREF(g), PyErr_NoMemory();
+    if (!(g->entries = calloc(1, sizeof *g->entries))) {
+        Py_DECREF(g);
+        return PyErr_NoMemory();
+    }
     gb_error e;
     int rc = signature ? GB_PY_ENTER_GO(&e, gb_py_go->gufunc_new((char *)name, (char *)signature,
                                                                  flags, &g->info, &e))
@@ -85,7 +88,9 @@ static PyObject *add(PyObject *self, PyObject *args) {
     if (n > GB_GU_MAXARGS)
         return PyErr_Format(PyExc_ValueError, "types: %zd operands; at most %d are allowed", n,
                             GB_GU_MAXARGS);
-    spec.function = (uintptr_t)function, spec.data = (uintptr_t)data, spec.go_name = (char *)name;
+    spec.function = (uintptr_t)function;
+    spec.data = (uintptr_t)data;
+    spec.go_name = (char *)name;
     spec.ntypes = (int32_t)n;
     memcpy(spec.types, types, (size_t)n);
     int32_t number = 0;
@@ -122,9 +127,7 @@ static PyObject *select_kernel(PyObject *self, PyObject *args) {
         return NULL;
     int casting = gb_py_read_casting(rule);
     if (casting < 0) return NULL;
-    if (n != m)
-        return PyErr_SetString(PyExc_ValueError, "_select: as many types as kinds are needed"),
-               NULL;
+    if (n != m) return PyErr_Format(PyExc_ValueError, "_select: as many types as kinds are needed");
     if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_select(g->info.id, (uint8_t *)types, (uint8_t *)weak,
                                                    (int32_t)n, (uint8_t *)wanted, (int32_t)nwanted,
                                                    casting, &number, &e)) < 0)

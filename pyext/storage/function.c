@@ -1,7 +1,7 @@
 /* function.c: NumPy's functions on storages: reductions of all elements, which have nothing to say
  * by name, here; all others are gridbuf.storage.functions'. */
 #include "storage.h"
-#include "../core/of_the_type.h"
+#include "../core/attribute.h"
 
 /* (self, function, types, args, kwargs) */
 static PyObject *array_function(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {

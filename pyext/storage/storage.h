@@ -3,7 +3,7 @@
  * (gridbuf/storage/). */
 #pragma once
 
-#include "../core/array.h"
+#include "../core/memory.h"
 #include "../core/cut.h"
 #include "../core/elementwise.h"
 #include "../core/operators.h"

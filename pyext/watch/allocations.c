@@ -7,9 +7,9 @@
  * code, and a block that cannot be noted is allocated all the same.
  */
 #include "watch.h"
-#include "../core/lists.h"
-#include "../core/pending.h"
-#include "../core/trace.h"
+#include "../core/common.h"
+#include "../core/references.h"
+#include "../core/memory.h"
 #include "../../alloc/clock.h"
 #include "../../alloc/pages.h"
 

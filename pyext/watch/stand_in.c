@@ -10,7 +10,7 @@
  *     after(token, result)                 after(token) where it raised
  */
 #include "watch.h"
-#include "../core/pending.h"
+#include "../core/references.h"
 
 #include <structmember.h>
 

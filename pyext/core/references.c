@@ -1,0 +1,148 @@
+/* references.c: see pending.h. */
+#define _GNU_SOURCE
+#include "references.h"
+
+#include <dlfcn.h>
+
+int gb_py_forgive(void) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
+        !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
+        return 0;
+    PyErr_Clear();
+    return 1;
+}
+
+int gb_py_forgive_numpy(void) {
+    PyObject *type = PyErr_Occurred();
+    if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError)
+        return gb_py_forgive(); /* RecursionError is none of them */
+    PyErr_Clear();
+    return 1;
+}
+
+/* Only of types whose message is their one argument: others say more than a text. */
+static int is_plain(PyObject *value) {
+    PyObject *type = (PyObject *)Py_TYPE(value);
+    return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError ||
+           type == PyExc_OverflowError;
+}
+
+void gb_py_blame(const char *argument, int always) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    GB_PY_HELD PyObject *said = value && is_plain(value) ? PyObject_Str(value) : NULL;
+    const char *text = said ? PyUnicode_AsUTF8AndSize(said, NULL) : NULL;
+    int renamed = text && strncmp(text, "data: ", 6) == 0;
+    if (renamed || (text && always)) {
+        text += renamed ? 6 : 0;
+        GB_PY_OWNED PyObject *args =
+            Py_BuildValue("(N)", PyUnicode_FromFormat("%s: %s", argument, text));
+        if (args) (void)PyObject_SetAttrString(value, "args", args);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+void gb_py_let_go_last(PyObject *obj) {
+    GB_PY_ASIDE;
+    Py_DECREF(obj);
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL); /* the destructor's own */
+}
+
+/* ---- releasing Python objects from places that may not hold the GIL. A DLPack deleter runs on
+ * whatever thread the consumer likes, also while the interpreter shuts down. With the GIL the
+ * object is released at once; without, it goes on a list, and the main thread is asked to empty it
+ * soon. ---- */
+
+typedef struct waiting {
+    struct waiting *next;
+    PyObject *object;
+} waiting;
+
+static waiting *list;
+
+/* Whose turn it is to run Python, on this thread (3.12 on) or at all: outside the limited API,
+ * looked up by name. Not PyGILState_Check, which says yes to every thread once a sub-interpreter
+ * was made. */
+static PyThreadState *(*running)(void);
+
+static int have_gil(void) {
+    PyThreadState *own = PyGILState_GetThisThreadState(); /* NULL: a thread that Python never saw */
+    return own && running && running() == own;
+}
+
+/* What owns what owns what ...: a chain that is released by recursion would use up the stack. So
+ * deep it may go; the rest is released one after the other when the first one is done. */
+#define DEEPEST 32
+static __thread int depth;
+static __thread waiting *deep;
+
+void gb_py_decref_owner(PyObject *owner) {
+    if (Py_REFCNT(owner) > 1) { /* nothing is released */
+        Py_DECREF(owner);
+        return;
+    }
+    waiting *w = depth < DEEPEST ? NULL : malloc(sizeof *w);
+    if (w) {
+        *w = (waiting){deep, owner};
+        deep = w;
+        return;
+    }
+    depth++;
+    gb_py_let_go(owner);
+    while (depth == 1 && (w = deep)) {
+        deep = w->next;
+        gb_py_let_go(w->object);
+        free(w);
+    }
+    depth--;
+}
+
+static int drain_pending(void *unused) {
+    gb_py_decref_deferred();
+    return 0;
+}
+
+static void push(waiting *w, PyObject *object) {
+    w->object = object;
+    w->next = __atomic_load_n(&list, __ATOMIC_RELAXED);
+    while (
+        !__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    Py_AddPendingCall(drain_pending,
+                      NULL); /* when its queue is full, the next gb_py_decref_deferred does it */
+}
+
+void gb_py_deferred_decref(void *object) {
+    if (!object || !Py_IsInitialized()) return; /* Python is gone: its objects are too */
+    if (have_gil()) {
+        gb_py_decref_owner(object);
+        return;
+    }
+    waiting *w = malloc(sizeof *w);
+    if (!w) return; /* leaking one object is the only safe thing left */
+    push(w, object);
+}
+
+void gb_py_decref_later(PyObject *object) {
+    waiting *w = malloc(sizeof *w);
+    if (w) push(w, Py_NewRef(object));
+}
+
+void gb_py_decref_deferred(void) {
+    if (__builtin_expect(__atomic_load_n(&list, __ATOMIC_RELAXED) == NULL, 1)) return;
+    waiting *w = __atomic_exchange_n(&list, NULL, __ATOMIC_ACQUIRE);
+    while (w) {
+        waiting *next = w->next;
+        gb_py_decref_owner(w->object);
+        free(w);
+        w = next;
+    }
+}
+
+int gb_py_decref_init(PyObject *module) {
+    running = (PyThreadState * (*)(void))
+        dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked"); /* its name from 3.13 on */
+    if (!running)
+        running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
+    return 0;
+}
