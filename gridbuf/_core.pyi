@@ -476,7 +476,7 @@ def register_backend(
     (64, 192, 8)
     """
 
-def set_standing_backend(name: str | None, ask: Callable[[], str | None] | None, /) -> None: ...
+def set_default_backend(name: str | None, ask: Callable[[], str | None] | None, /) -> None: ...
 def backends() -> tuple[str, ...]:
     """The known backend names.
 

@@ -46,7 +46,7 @@ def set_default_backend(name: str | None) -> None:
     global _everywhere, is_said
     _check(name)
     _everywhere, is_said = name, is_said or name is not None
-    _core.set_standing_backend(name, _ask)
+    _core.set_default_backend(name, _ask)
 
 
 def get_default_backend() -> str:
@@ -105,7 +105,7 @@ def default_backend(name: str) -> Iterator[None]:
     is_said = True
     if _ask is None:
         _ask = _here.get
-        _core.set_standing_backend(_everywhere, _ask)
+        _core.set_default_backend(_everywhere, _ask)
     before = _here.set(name)
     try:
         yield
@@ -124,4 +124,4 @@ def from_environment() -> None:
     name = os.environ.get("GRIDBUF_BACKEND")
     if name:
         _everywhere, is_said = name, True
-        _core.set_standing_backend(name, None)
+        _core.set_default_backend(name, None)

@@ -29,7 +29,7 @@ static PyObject *cupy_array(gb_py_plan_object *plan, int zero, PyObject *value) 
     GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
     if (f && value && gb_py_assign((PyObject *)f, value) < 0) Py_CLEAR(f);
     PyObject *array = f ? gb_py_cupy_over(f) : NULL;
-    gb_py_use_again(before);
+    gb_py_restore_stream(before);
     return array;
 }
 
@@ -174,7 +174,7 @@ static PyMethodDef plan_methods[] = {
 };
 
 /* The type is in core/, which knows neither Fields nor the driver. */
-int gb_py_plan_memory_init(PyObject *module) {
+int gb_py_plan_methods_init(PyObject *module) {
     for (PyMethodDef *method = plan_methods; method->ml_name; method++) {
         GB_PY_OWNED PyObject *made = PyDescr_NewMethod(gb_py_PlanType, method);
         if (!made || PyObject_SetAttrString((PyObject *)gb_py_PlanType, method->ml_name, made) < 0)

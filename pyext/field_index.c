@@ -93,7 +93,7 @@ static PyObject *device_item(gb_py_field *f, const gb_py_cut *cuts, PyObject *ke
 static PyObject *key_of_arrays(PyObject *self, PyObject *key) {
     GB_PY_OWNED PyObject *plain = gb_py_key_by_name(self, key);
     PyObject *checked = plain ? gb_py_values_of(plain) : NULL;
-    if (!checked) gb_py_blame("key", 0);
+    if (!checked) gb_py_prefix_error("key", 0);
     return checked;
 }
 
@@ -172,8 +172,9 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     GB_PY_OWNED PyObject *array = gb_py_field_numpy(self, NULL),
                          *plain = array ? key_of_arrays(self, key) : NULL;
     GB_PY_OWNED PyObject *checked = plain ? gb_py_values_of(value) : NULL,
-                         *apart = checked ? gb_py_apart((PyArrayObject *)array, checked) : NULL;
-    if (plain && !checked) gb_py_blame("value", 0);
+                         *apart = checked ? gb_py_without_overlap((PyArrayObject *)array, checked)
+                                          : NULL;
+    if (plain && !checked) gb_py_prefix_error("value", 0);
     return apart ? PyObject_SetItem(array, plain, apart) : -1;
 }
 
@@ -196,7 +197,7 @@ static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
 int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (!value)
         return PyErr_SetString(PyExc_TypeError, "elements of a Field cannot be deleted"), -1;
-    int named = gb_py_names_count(self, value);
+    int named = gb_py_both_named(self, value);
     if (named) return named < 0 ? -1 : named_assign(self, key, value);
     return positional_assign(self, key, value);
 }

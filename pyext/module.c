@@ -61,7 +61,7 @@ static PyMethodDef methods[] = {
     INIT(gb_py_numbers_init) \
     INIT(gb_py_operators_init) \
     INIT(gb_py_elementwise_init) \
-    INIT(gb_py_of_the_type_init) \
+    INIT(gb_py_type_only_methods_init) \
     INIT(gb_py_trace_init) \
     INIT(gb_py_go_init) \
     INIT(gb_py_attribute_init) \
@@ -72,7 +72,7 @@ static PyMethodDef methods[] = {
     INIT(gb_py_plan_init) \
     INIT(gb_py_device_block_init) \
     INIT(gb_py_field_init) \
-    INIT(gb_py_plan_memory_init) \
+    INIT(gb_py_plan_methods_init) \
     INIT(gb_py_device_field_init) \
     INIT(gb_py_import_dlpack_init) \
     INIT(gb_py_from_producer_init) \
@@ -80,7 +80,7 @@ static PyMethodDef methods[] = {
     INIT(gb_py_field_dlpack_init) \
     INIT(gb_py_exchange_init) \
     INIT(gb_py_program_init) \
-    INIT(gb_py_messages_init) \
+    INIT(gb_py_mpi_exchange_init) \
     INIT(gb_py_keywords_init) \
     INIT(gb_py_reduce_args_init) \
     INIT(gb_py_gufunc_init) \

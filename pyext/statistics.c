@@ -10,7 +10,7 @@
 
 /* The pools by (kind, device): the heap is GB_CUDA_HOST, and the driver has the others. */
 static int read_pool(PyObject *args, int *kind, int *device) {
-    gb_py_decref_deferred();
+    gb_py_decref_waiting();
     return PyArg_ParseTuple(args, "ii", kind, device);
 }
 
@@ -67,7 +67,7 @@ PyObject *gb_py_memory_live(PyObject *self, PyObject *number) {
     if (gb_py_int64(number, "n", "an int", &room) < 0) return NULL;
     if (room < 0 || room > 1 << 20)
         return PyErr_Format(PyExc_ValueError, "n: %R is not allowed; give 0 to 2**20", number);
-    gb_py_decref_deferred();
+    gb_py_decref_waiting();
     gb_heap_live *blocks = malloc((size_t)(room + 1) * sizeof *blocks);
     gb_cuda_live *others = malloc((size_t)(room + 1) * sizeof *others);
     PyObject *list = blocks && others ? PyList_New(0) : PyErr_NoMemory();

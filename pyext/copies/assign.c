@@ -92,7 +92,7 @@ static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *
     GB_PY_OWNED PyArrayObject *one = gb_py_element(descr, value);
     int rc = -1;
     gb_copy copy;
-    if (!one) gb_py_blame(argument, 1);
+    if (!one) gb_py_prefix_error(argument, 1);
     if (one && gb_py_memory_of(dst, &m) && gb_py_refuse_readonly(&m) == 0) {
         if (m.descr != descr)
             PyErr_SetString(PyExc_RuntimeError,
@@ -115,7 +115,7 @@ int gb_py_assign(PyObject *target, PyObject *value) {
         gb_py_is_field(target) ? gb_py_field_numpy(target, NULL) : Py_NewRef(target);
     GB_PY_OWNED PyObject *checked = array ? gb_py_values_of(value) : NULL;
     int rc = checked ? PyArray_CopyObject((PyArrayObject *)array, checked) : -1;
-    if (rc < 0) gb_py_blame("fill_value", 1);
+    if (rc < 0) gb_py_prefix_error("fill_value", 1);
     return rc;
 }
 
@@ -128,7 +128,7 @@ PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     int on_device = gb_py_has_cuda_interface(args[0]);
     if (on_device > 0) on_device = gb_py_device_fill(args[0], args[1]);
     if (on_device < 0) {
-        gb_py_blame("dst", 0);
+        gb_py_prefix_error("dst", 0);
         return NULL;
     }
     if (on_device && progress) return PyObject_CallFunction(progress, "d", 1.0);

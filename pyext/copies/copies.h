@@ -24,7 +24,7 @@ int gb_py_memory_of(PyObject *obj, gb_py_memory *m);
 gb_py_memory gb_py_memory_of_field(const gb_py_field *f); /* wherever it lies */
 int gb_py_descr_type(PyArray_Descr *descr);               /* a gb_type, or -1 */
 int gb_py_descr_trivially_copyable(PyArray_Descr *descr); /* its elements are plain bytes */
-PyObject *gb_py_apart(
+PyObject *gb_py_without_overlap(
     PyArrayObject *target,
     PyObject *value); /* value, copied where NumPy would read what it has overwritten */
 

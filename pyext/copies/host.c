@@ -47,7 +47,7 @@ int gb_py_fill_number(const gb_copy_view *dst, PyArray_Descr *descr, PyObject *v
     if (type < 0 || !gb_py_put_number(element, (uint8_t)type, value)) return 0;
     if (dst->ndim == 0) {
         memcpy(dst->data, element, (size_t)dst->itemsize);
-        return gb_py_tell(progress, 1.0) < 0 ? -1 : 1;
+        return gb_py_report_progress(progress, 1.0) < 0 ? -1 : 1;
     }
     return gb_py_copy_finish(&copy, gb_copy_plan_fill(&copy, dst, element, GB_RAW, dst->itemsize),
                              progress) < 0
@@ -65,7 +65,7 @@ int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
 
 /* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of
  * another size. */
-PyObject *gb_py_apart(PyArrayObject *target, PyObject *value) {
+PyObject *gb_py_without_overlap(PyArrayObject *target, PyObject *value) {
     intptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) &&
                                           !PyArray_IsScalar(value, Generic));

@@ -390,7 +390,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-int gb_py_messages_init(PyObject *module) {
+int gb_py_mpi_exchange_init(PyObject *module) {
     static PyTypeObject *type;
     return gb_py_add_type(module, &type,
                           (PyType_Spec){"gridbuf._core.MessageExchange", sizeof(exchange_object), 0,

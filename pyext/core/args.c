@@ -9,7 +9,9 @@
 static const char *const names[GB_PY_ARG_COUNT] = {GB_PY_KEYWORDS(KEYWORD_TEXT)};
 static PyObject *interned[GB_PY_ARG_COUNT];
 
-int gb_py_args_init(PyObject *module) { return gb_py_words_init(names, interned, GB_PY_ARG_COUNT); }
+int gb_py_args_init(PyObject *module) {
+    return gb_py_intern_names(names, interned, GB_PY_ARG_COUNT);
+}
 
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known,
                                  PyObject *message) {
@@ -31,7 +33,7 @@ static int unexpected(const gb_py_signature *sig, PyObject *name) {
     return -1;
 }
 
-void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes) {
+void gb_py_unknown_keyword(const char *function, PyObject *kwargs, char **takes) {
     Py_ssize_t at = 0;
     PyObject *each = NULL, *name = NULL,
              *known = PyErr_ExceptionMatches(PyExc_TypeError) ? PyList_New(0) : NULL;
@@ -41,7 +43,7 @@ void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes) {
     if (!name) return Py_XDECREF(known);
     PyErr_Clear();
     const char *more =
-        gb_py_word_find(interned, GB_PY_ARG_COUNT, name) < 0 ? "" : ", which is for new memory";
+        gb_py_find_name(interned, GB_PY_ARG_COUNT, name) < 0 ? "" : ", which is for new memory";
     gb_py_error_with_suggestion(
         PyExc_TypeError, name, known,
         PyUnicode_FromFormat("%s() got an unexpected keyword argument %R%s", function, name, more));
@@ -60,7 +62,7 @@ int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nar
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = gb_py_word_find(interned, GB_PY_ARG_COUNT, name);
+        int slot = gb_py_find_name(interned, GB_PY_ARG_COUNT, name);
         if (slot < 0 || !(sig->allowed & GB_PY_ARG_BIT(slot))) return unexpected(sig, name);
         if (slots[slot])
             return gb_py_fail(PyExc_TypeError, "%s() got multiple values for argument %R",
@@ -107,7 +109,7 @@ int gb_py_bool(PyObject *obj, const char *arg, const char *expected) {
     return gb_py_fail(PyExc_TypeError, "%s: expected %s, got %R", arg, expected, obj);
 }
 
-int gb_py_copy_word(PyObject *obj) {
+int gb_py_read_copy(PyObject *obj) {
     return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None");
 }
 

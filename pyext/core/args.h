@@ -10,8 +10,8 @@
  * (NULL: no context ever had one of its own). */
 typedef struct {
     PyObject *name, *ask;
-} gb_py_standing_backend;
-extern gb_py_standing_backend gb_py_standing;
+} gb_py_default_backend;
+extern gb_py_default_backend gb_py_default;
 extern int gb_py_registered_so_far; /* how many backends were registered: what is remembered by a
                                        backend's name has it in its key */
 
@@ -28,7 +28,7 @@ PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n); /* ((low, high), ...) */
 /* After PyArg_ParseTupleAndKeywords: the error about a keyword that is none of `takes` says which
  * may be meant. */
-void gb_py_blame_keyword(const char *function, PyObject *kwargs, char **takes);
+void gb_py_unknown_keyword(const char *function, PyObject *kwargs, char **takes);
 /* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was
  * meant, if one is near. */
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known,
@@ -40,7 +40,7 @@ int gb_py_bool(
     PyObject *obj, const char *arg,
     const char *expected); /* 1 or 0, of a bool of Python's or NumPy's; -1 with a TypeError */
 /* What copy= says: 1 or 0; -2 for None or NULL; -1 with a TypeError for what is neither. */
-int gb_py_copy_word(PyObject *obj);
+int gb_py_read_copy(PyObject *obj);
 
 /* backends.c */
 /* The preset's number, and for one with a function the layout written into r. */

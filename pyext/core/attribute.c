@@ -29,7 +29,7 @@ int gb_py_has_any(PyObject *obj, PyObject *const *names, int n) {
 #define TEXT(name, text) text,
 int gb_py_attribute_init(PyObject *module) {
     static const char *const texts[] = {GB_PY_ATTRIBUTES(TEXT)};
-    if (gb_py_words_init(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0)
+    if (gb_py_intern_names(texts, (PyObject **)&gb_py_attr, sizeof texts / sizeof *texts) < 0)
         return -1;
     lookup = (int (*)(PyObject *, PyObject *, PyObject **))dlsym(RTLD_DEFAULT,
                                                                  "PyObject_GetOptionalAttr");
@@ -39,13 +39,13 @@ int gb_py_attribute_init(PyObject *module) {
     return 0;
 }
 
-int gb_py_words_init(const char *const *texts, PyObject **words, int n) {
+int gb_py_intern_names(const char *const *texts, PyObject **words, int n) {
     for (int i = 0; i < n; i++)
         if (!(words[i] = PyUnicode_InternFromString(texts[i]))) return -1;
     return 0;
 }
 
-int gb_py_word_find(PyObject *const *words, int n, PyObject *name) {
+int gb_py_find_name(PyObject *const *words, int n, PyObject *name) {
     for (int i = 0; i < n; i++)
         if (words[i] == name) return i;
     for (int i = 0; i < n; i++) /* a name that was built at run time is not interned */
@@ -91,14 +91,14 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-int gb_py_of_the_type_init(PyObject *module) {
+int gb_py_type_only_methods_init(PyObject *module) {
     return gb_py_add_type(
         NULL, &hidden_type,
         (PyType_Spec){"gridbuf._core._OfTheType", sizeof(hidden), 0, GB_PY_FINAL, slots}, NULL);
 }
 
-int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods,
-                      void (*refuse)(PyObject *obj, PyObject *name)) {
+int gb_py_type_only_methods(PyTypeObject *type, PyMethodDef *methods,
+                            void (*refuse)(PyObject *obj, PyObject *name)) {
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         GB_PY_OWNED hidden *h = (hidden *)PyType_GenericAlloc(hidden_type, 0);
         if (!h) return -1;

@@ -39,8 +39,8 @@ extern struct gb_py_attribute_names {
 } gb_py_attr;
 
 /* The keywords of a function, interned; which of n a name is, -1: none. */
-int gb_py_words_init(const char *const *texts, PyObject **words, int n);
-int gb_py_word_find(PyObject *const *words, int n, PyObject *name);
+int gb_py_intern_names(const char *const *texts, PyObject **words, int n);
+int gb_py_find_name(PyObject *const *words, int n, PyObject *name);
 
 PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
 
@@ -51,5 +51,5 @@ PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
  * protocol shows it. ---- */
 
 /* Gives the type the methods. `refuse` sets the error for an object that is asked for one. */
-int gb_py_of_the_type(PyTypeObject *type, PyMethodDef *methods,
-                      void (*refuse)(PyObject *obj, PyObject *name));
+int gb_py_type_only_methods(PyTypeObject *type, PyMethodDef *methods,
+                            void (*refuse)(PyObject *obj, PyObject *name));

@@ -199,11 +199,11 @@ static INLINED gb_py_plan_object *plan_under(PyObject *standing, const gb_py_sig
 /* Some context has a backend of its own, and this may be that one. */
 static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *const *args,
                                           Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
-    PyObject *name = PyObject_CallNoArgs(gb_py_standing.ask);
+    PyObject *name = PyObject_CallNoArgs(gb_py_default.ask);
     if (!name) return NULL;
     if (name == Py_None) {
         Py_DECREF(name);
-        name = Py_XNewRef(gb_py_standing.name);
+        name = Py_XNewRef(gb_py_default.name);
     }
     gb_py_plan_object *plan = plan_under(name, sig, args, nargs, kwnames, meta);
     Py_XDECREF(name);
@@ -212,8 +212,8 @@ static gb_py_plan_object *plan_in_context(const gb_py_signature *sig, PyObject *
 
 gb_py_plan_object *gb_py_plan_for_call(const gb_py_signature *sig, PyObject *const *args,
                                        Py_ssize_t nargs, PyObject *kwnames, gb_py_meta *meta) {
-    if (__builtin_expect(gb_py_standing.ask != NULL, 0) && sig->takes_default)
+    if (__builtin_expect(gb_py_default.ask != NULL, 0) && sig->takes_default)
         return plan_in_context(sig, args, nargs, kwnames, meta);
-    return plan_under(sig->takes_default ? gb_py_standing.name : NULL, sig, args, nargs, kwnames,
+    return plan_under(sig->takes_default ? gb_py_default.name : NULL, sig, args, nargs, kwnames,
                       meta);
 }

@@ -22,7 +22,7 @@ gb_py_thread_stream gb_py_use_stream(gb_cuda_stream stream) {
     return before;
 }
 
-void gb_py_use_again(gb_py_thread_stream before) { current = before; }
+void gb_py_restore_stream(gb_py_thread_stream before) { current = before; }
 
 /* The driver is asked once, and not at all where there is one GPU. */
 gb_cuda_queue gb_py_queue_for(int device) {
@@ -70,7 +70,7 @@ static PyObject *wrap(gb_cuda_block *block) {
 PyObject *gb_py_block_alloc(const gb_cuda_request *want) {
     gb_cuda_block *block;
     gb_cuda_error e;
-    gb_py_decref_deferred();
+    gb_py_decref_waiting();
     int rc;
     if (want->span > LONG) rc = GB_PY_CUDA_UNLOCKED(&e, gb_cuda_alloc(want, &block, &e));
     else if ((rc = gb_cuda_alloc(want, &block, &e)) < 0) gb_py_cuda_raise(&e);

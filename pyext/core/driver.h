@@ -39,7 +39,7 @@ enum { GB_PY_EVERY_GPU = -1, GB_PY_NOT_ASKED = -2 };
 gb_cuda_queue gb_py_queue_for(int device);
 gb_cuda_stream gb_py_current_stream(void);                   /* as it was set */
 gb_py_thread_stream gb_py_use_stream(gb_cuda_stream stream); /* returns the one before */
-void gb_py_use_again(gb_py_thread_stream before);
+void gb_py_restore_stream(gb_py_thread_stream before);
 
 /* Blocks; memory of a device on its queue. New references. */
 PyObject *gb_py_block_alloc(const gb_cuda_request *want);

@@ -146,7 +146,7 @@ gb_py_dtype *gb_py_dtype_parse(PyObject *obj, int64_t *sub_shape, int room, int 
         return (gb_py_dtype *)Py_NewRef((PyObject *)memo[i].record);
     PyArray_Descr *descr;
     if (!PyArray_DescrConverter(obj, &descr)) {
-        gb_py_blame("dtype", 1);
+        gb_py_prefix_error("dtype", 1);
         return NULL;
     }
     gb_py_dtype *record = NULL;

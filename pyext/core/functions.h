@@ -12,7 +12,7 @@
     D(NAMED, from_dlpack) \
     X(VARARGS, described_memory) \
     X(FASTCALL, is_mapped) \
-    X(VARARGS, set_standing_backend) \
+    X(VARARGS, set_default_backend) \
     X(NOARGS, registrations) \
     D(NOARGS, backends) \
     X(FASTCALL, preset) \

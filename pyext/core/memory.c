@@ -34,7 +34,8 @@ static void hand_on(void) {
 void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
     if (gb_py_tracing & GB_PY_TRACE_BLOCKS) gb_py_on_block(data, bytes);
     if (!(gb_py_tracing & GB_PY_TRACE_LINES)) return;
-    GB_PY_ASIDE; /* a trace that cannot be made is no reason to fail, nor to forget a failure */
+    GB_PY_SAVED_ERROR; /* a trace that cannot be made is no reason to fail, nor to forget a failure
+                        */
     PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
     GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     GB_PY_OWNED PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
@@ -82,7 +83,7 @@ static int refill(int64_t reserve) {
 }
 
 int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh) {
-    gb_py_decref_deferred();
+    gb_py_decref_waiting();
     for (;;) {
         switch (gb_heap_take(want, data, fresh)) {
         case GB_HEAP_TAKEN:

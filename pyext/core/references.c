@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-int gb_py_forgive(void) {
+int gb_py_clear_description_error(void) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
         !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_OverflowError))
         return 0;
@@ -12,10 +12,10 @@ int gb_py_forgive(void) {
     return 1;
 }
 
-int gb_py_forgive_numpy(void) {
+int gb_py_clear_numpy_error(void) {
     PyObject *type = PyErr_Occurred();
     if (type != PyExc_RuntimeError && type != PyExc_NotImplementedError)
-        return gb_py_forgive(); /* RecursionError is none of them */
+        return gb_py_clear_description_error(); /* RecursionError is none of them */
     PyErr_Clear();
     return 1;
 }
@@ -27,7 +27,7 @@ static int is_plain(PyObject *value) {
            type == PyExc_OverflowError;
 }
 
-void gb_py_blame(const char *argument, int always) {
+void gb_py_prefix_error(const char *argument, int always) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
@@ -43,8 +43,8 @@ void gb_py_blame(const char *argument, int always) {
     PyErr_Restore(type, value, traceback);
 }
 
-void gb_py_let_go_last(PyObject *obj) {
-    GB_PY_ASIDE;
+void gb_py_decref_last_foreign(PyObject *obj) {
+    GB_PY_SAVED_ERROR;
     Py_DECREF(obj);
     if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL); /* the destructor's own */
 }
@@ -89,17 +89,17 @@ void gb_py_decref_owner(PyObject *owner) {
         return;
     }
     depth++;
-    gb_py_let_go(owner);
+    gb_py_decref_foreign(owner);
     while (depth == 1 && (w = deep)) {
         deep = w->next;
-        gb_py_let_go(w->object);
+        gb_py_decref_foreign(w->object);
         free(w);
     }
     depth--;
 }
 
 static int drain_pending(void *unused) {
-    gb_py_decref_deferred();
+    gb_py_decref_waiting();
     return 0;
 }
 
@@ -109,10 +109,10 @@ static void push(waiting *w, PyObject *object) {
     while (
         !__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     Py_AddPendingCall(drain_pending,
-                      NULL); /* when its queue is full, the next gb_py_decref_deferred does it */
+                      NULL); /* when its queue is full, the next gb_py_decref_waiting does it */
 }
 
-void gb_py_deferred_decref(void *object) {
+void gb_py_decref_any_thread(void *object) {
     if (!object || !Py_IsInitialized()) return; /* Python is gone: its objects are too */
     if (have_gil()) {
         gb_py_decref_owner(object);
@@ -128,7 +128,7 @@ void gb_py_decref_later(PyObject *object) {
     if (w) push(w, Py_NewRef(object));
 }
 
-void gb_py_decref_deferred(void) {
+void gb_py_decref_waiting(void) {
     if (__builtin_expect(__atomic_load_n(&list, __ATOMIC_RELAXED) == NULL, 1)) return;
     waiting *w = __atomic_exchange_n(&list, NULL, __ATOMIC_ACQUIRE);
     while (w) {

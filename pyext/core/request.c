@@ -86,17 +86,17 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
     return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
 }
 
-gb_py_standing_backend gb_py_standing;
+gb_py_default_backend gb_py_default;
 int gb_py_registered_so_far;
 
 /* (name or None, function or None): what gridbuf.defaults has checked. */
-PyObject *gb_py_set_standing_backend(PyObject *self, PyObject *args) {
+PyObject *gb_py_set_default_backend(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
-    GB_PY_OWNED PyObject *name_before = gb_py_standing.name, *ask_before = gb_py_standing.ask;
-    __atomic_store_n(&gb_py_standing.name, name == Py_None ? NULL : Py_NewRef(name),
+    GB_PY_OWNED PyObject *name_before = gb_py_default.name, *ask_before = gb_py_default.ask;
+    __atomic_store_n(&gb_py_default.name, name == Py_None ? NULL : Py_NewRef(name),
                      __ATOMIC_RELEASE);
-    __atomic_store_n(&gb_py_standing.ask, ask == Py_None ? NULL : Py_NewRef(ask), __ATOMIC_RELEASE);
+    __atomic_store_n(&gb_py_default.ask, ask == Py_None ? NULL : Py_NewRef(ask), __ATOMIC_RELEASE);
     return Py_NewRef(Py_None);
 }
 

@@ -4,7 +4,7 @@
 
 #define SLICE (20 * 1000 * 1000ll) /* ns, well below the 50 ms within which Ctrl-C is answered */
 
-int gb_py_tell(PyObject *progress, double done) {
+int gb_py_report_progress(PyObject *progress, double done) {
     if (!progress) return 0;
     GB_PY_OWNED PyObject *result = PyObject_CallFunction(progress, "d", done);
     return result ? 0 : -1;
@@ -16,7 +16,8 @@ int gb_py_work(gb_work *works, int n, PyObject *progress) {
             Py_BEGIN_ALLOW_THREADS gb_work_resume(work, SLICE);
             Py_END_ALLOW_THREADS if (work->at == work->pieces && i == n - 1) return 0;
             if (PyErr_CheckSignals() < 0 ||
-                gb_py_tell(progress, (i + (double)work->at / (double)work->pieces) / n) < 0)
+                gb_py_report_progress(progress, (i + (double)work->at / (double)work->pieces) / n) <
+                    0)
                 return -1;
         }
     return 0;
@@ -35,7 +36,7 @@ int gb_py_copy_finish(gb_copy *copy, int planned, PyObject *progress) {
     else
         for (int i = 0; i < copy->jobs; i++) gb_copy_job_run(&copy->job[i], 0, copy->job[i].tiles);
     gb_copy_done(copy);
-    return rc < 0 ? -1 : gb_py_tell(progress, 1.0);
+    return rc < 0 ? -1 : gb_py_report_progress(progress, 1.0);
 }
 
 #define SMALL_FILL (256 << 10) /* planning a fill of fewer bytes takes longer than the fill */

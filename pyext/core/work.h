@@ -8,7 +8,7 @@
  */
 #define GB_PY_AT_ONCE (64 << 10)
 
-int gb_py_tell(PyObject *progress, double done); /* progress NULL: nobody */
+int gb_py_report_progress(PyObject *progress, double done); /* progress NULL: nobody */
 
 /* Does n works one after the other, in slices without the GIL: signals are seen, and progress (or
  * NULL) is called, between them. */

@@ -119,7 +119,7 @@ static void wait_for_both(gb_py_async_copy *copy) {
 /* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
 static void dealloc(PyObject *self) {
     gb_py_async_copy *copy = (gb_py_async_copy *)self;
-    GB_PY_ASIDE;
+    GB_PY_SAVED_ERROR;
     if (copy->event) wait_out(copy->event);
     else if (copy->n_held) wait_for_both(copy);
     arrived(copy);

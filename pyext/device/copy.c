@@ -23,7 +23,7 @@ static int lay_out(void *self, const gb_copy_view *dst, const gb_copy_view *src)
     WITH_GIL(gb_py_copy_finish(&copy, gb_copy_plan(&copy, dst, src), NULL))
 }
 static int yield(void *self) { WITH_GIL(PyErr_CheckSignals()) }
-static int progress(void *self, double done) { WITH_GIL(gb_py_tell(r->progress, done)) }
+static int progress(void *self, double done) { WITH_GIL(gb_py_report_progress(r->progress, done)) }
 
 /* ---- the ways ---- */
 
@@ -74,7 +74,7 @@ static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_
     if (!copy || dst->geometry.nbytes == 0) return copy;
     gb_py_async_copy_hold(copy, dst, on);
     gb_py_async_copy_hold(copy, src, read_on);
-    gb_py_decref_deferred(); /* what others have let go of may serve as a temporary */
+    gb_py_decref_waiting(); /* what others have let go of may serve as a temporary */
     run r = {.progress = called};
     gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
     gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on),
@@ -178,7 +178,7 @@ int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObj
     if (rc == 0)
         rc = gb_py_async_copy_record(copy) == 0 && gb_py_async_copy_wait(copy, -1) > 0 ? 1 : -1;
     Py_DECREF((PyObject *)copy);
-    if (rc > 0 && !PyErr_Occurred() && gb_py_tell(progress, 1.0) < 0) rc = -1;
+    if (rc > 0 && !PyErr_Occurred() && gb_py_report_progress(progress, 1.0) < 0) rc = -1;
     return rc;
 }
 

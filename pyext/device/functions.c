@@ -141,7 +141,7 @@ PyObject *gb_py_cuda_copy_sides(PyObject *self, PyObject *args) {
     if (!src) return NULL;
     gb_py_thread_stream before = gb_py_use_stream(stream);
     PyObject *sides = sides_of(dst, src, stream, asked);
-    gb_py_use_again(before);
+    gb_py_restore_stream(before);
     return sides;
 }
 
@@ -157,7 +157,7 @@ PyObject *gb_py_cuda_copy_begin(PyObject *self, PyObject *args) {
     gb_py_thread_stream before =
         gb_py_use_stream(stream); /* also for what goes through the host, and other GPUs */
     int rc = gb_py_async_copy_begin(dst, src, rule, NULL, &copy);
-    gb_py_use_again(before);
+    gb_py_restore_stream(before);
     if (rc > 0 && gb_py_async_copy_record_use(copy) == 0 && gb_py_async_copy_record(copy) == 0)
         return (PyObject *)copy;
     Py_XDECREF((PyObject *)copy);

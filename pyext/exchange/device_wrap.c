@@ -57,7 +57,7 @@ static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *inter
         if (find_location((uintptr_t)d->data, &m.location) == 0)
             object = after_stream(type, &m, (unsigned long long)t.stream);
     }
-    gb_py_forget(&t);
+    gb_py_described_clear(&t);
     return object;
 }
 

@@ -58,9 +58,9 @@ typedef struct gb_py_described {
 } gb_py_described;
 
 /* Fills in *t, which was zeroed, from a __cuda_array_interface__: 0, or -1 with an error.
- * gb_py_forget is called in both cases. */
+ * gb_py_described_clear is called in both cases. */
 int gb_py_read_cuda_interface(gb_py_described *t, PyObject *obj, PyObject *interface);
-void gb_py_forget(gb_py_described *t);
+void gb_py_described_clear(gb_py_described *t);
 
 /* A Field of the type, or with type NULL an ndarray, over the memory of obj. */
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface, int request);

@@ -31,7 +31,7 @@ static void free_legacy(void *tensor) {
 static void owner_dealloc(PyObject *self) {
     tensor_owner *k = (tensor_owner *)self;
     if (k->release) {
-        GB_PY_ASIDE;
+        GB_PY_SAVED_ERROR;
         k->release(k->tensor);
     }
     GB_PY_FREE_OBJECT(self);
@@ -174,7 +174,7 @@ typedef struct names {
 } names;
 
 static void rename_back(PyObject *capsule, const char *fresh) {
-    GB_PY_ASIDE;
+    GB_PY_SAVED_ERROR;
     (void)PyCapsule_SetName(capsule, fresh);
 }
 
@@ -220,7 +220,7 @@ PyObject *gb_py_copy_of(PyObject *field) {
 
 PyObject *gb_py_copied(PyObject *object) {
     PyObject *copy = gb_py_copy_of(object);
-    gb_py_let_go(object);
+    gb_py_decref_foreign(object);
     return copy;
 }
 
@@ -325,7 +325,7 @@ int gb_py_check_values(PyObject *obj) {
 
 /* A tensor from the exchange API is ours as soon as the call has succeeded. */
 static void give_back(DLManagedTensorVersioned *m) {
-    GB_PY_ASIDE;
+    GB_PY_SAVED_ERROR;
     if (m && (uintptr_t)m % _Alignof(DLManagedTensorVersioned) == 0 && m->deleter) m->deleter(m);
 }
 
@@ -397,7 +397,7 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
              gb_py_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
              gb_py_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
     if (!ok) {
-        if (!PyErr_Occurred() || gb_py_forgive())
+        if (!PyErr_Occurred() || gb_py_clear_description_error())
             PyErr_Format(PyExc_BufferError,
                          "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints",
                          Py_TYPE(obj), device);

@@ -26,7 +26,7 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
         !PyDataType_REFCHK(descr))
         return descr;
     Py_CLEAR(descr);
-    if (PyErr_Occurred()) (void)gb_py_forgive();
+    if (PyErr_Occurred()) (void)gb_py_clear_description_error();
     return NULL;
 }
 
@@ -95,7 +95,8 @@ static int wrong(const gb_py_described *t, const char *key, const char *expected
 /* The same for an exception that asking for a value has raised. */
 static int unreadable(const gb_py_described *t, const char *key, const char *expected,
                       PyObject *found) {
-    return PyErr_Occurred() && !gb_py_forgive() ? -1 : wrong(t, key, expected, found);
+    return PyErr_Occurred() && !gb_py_clear_description_error() ? -1
+                                                                : wrong(t, key, expected, found);
 }
 
 /* What is plain data, and not sound. */
@@ -142,9 +143,9 @@ static PyObject *over(PyTypeObject *type, const gb_py_described *t) {
     return gb_py_from_memory(type, &m);
 }
 
-void gb_py_forget(gb_py_described *t) {
-    gb_py_let_go(t->owner);
-    gb_py_let_go((PyObject *)t->descr);
+void gb_py_described_clear(gb_py_described *t) {
+    gb_py_decref_foreign(t->owner);
+    gb_py_decref_foreign((PyObject *)t->descr);
 }
 
 /* ---- the dicts ---- */
@@ -270,7 +271,7 @@ static int read_dict(gb_py_described *t, int cuda, PyObject *interface) {
     GB_PY_HELD PyObject *dict =
         PyDict_Copy(interface); /* a key's own __eq__ may change the original */
     int rc = dict && read_entries(dict, e) == 0 ? read_values(t, cuda, e) : -1;
-    for (int i = 0; i < ENTRIES; i++) gb_py_let_go(e[i]);
+    for (int i = 0; i < ENTRIES; i++) gb_py_decref_foreign(e[i]);
     return rc;
 }
 
@@ -297,7 +298,7 @@ PyObject *gb_py_described_memory(PyObject *self, PyObject *args) {
                               (unsigned long long)d->data, t.readonly ? Py_True : Py_False,
                               gb_py_ints_tuple(d->strides, d->ndim), (PyObject *)t.descr)
               : NULL;
-    gb_py_forget(&t);
+    gb_py_described_clear(&t);
     return told;
 }
 
@@ -305,7 +306,7 @@ PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *inte
                                int request) {
     gb_py_described t = {.obj = obj, .door = HOST};
     PyObject *object = read_dict(&t, 0, interface) < 0 ? NULL : over(type, &t);
-    gb_py_forget(&t);
+    gb_py_described_clear(&t);
     return object;
 }
 
@@ -353,7 +354,7 @@ PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule
         PyCapsule_IsValid(capsule, NULL) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
     if (!s || s->two != 2) return Py_NewRef(Py_NotImplemented);
     PyObject *object = read_struct(&t, capsule) < 0 ? NULL : over(type, &t);
-    gb_py_forget(&t);
+    gb_py_described_clear(&t);
     return object;
 }
 

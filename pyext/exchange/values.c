@@ -40,7 +40,7 @@ static PyObject *list_values(PyObject *list) {
     }
     Py_LeaveRecursiveCall();
     if (failed) {
-        gb_py_let_go(made);
+        gb_py_decref_foreign(made);
         return NULL;
     }
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);

@@ -49,7 +49,7 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     if (m.block) gb_heap_share(m.block);
     PyObject *object = gb_py_from_memory(type, &m);
     if (m.block) gb_heap_release(m.block);
-    gb_py_let_go(m.owner);
+    gb_py_decref_foreign(m.owner);
     Py_DECREF((PyObject *)m.descr);
     return object;
 }
@@ -93,11 +93,11 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     if (!PyObject_CheckBuffer(obj)) return NEXT;
     GB_PY_HELD PyObject *view = PyMemoryView_FromObject(obj);
     if (!view || PyObject_GetBuffer(view, &b, PyBUF_FULL_RO) < 0)
-        return gb_py_forgive() ? NEXT : NULL;
+        return gb_py_clear_description_error() ? NEXT : NULL;
     int indirect = 0;
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
-    if (!array && gb_py_forgive_numpy())
+    if (!array && gb_py_clear_numpy_error())
         array =
             NEXT; /* a format that NumPy cannot read; no_memory says so if there is no other way */
     const void *data = b.buf;
@@ -164,7 +164,7 @@ static PyObject *no_memory(PyObject *obj) {
             PyExc_TypeError,
             "data: the buffer of %R has the format %R, which NumPy cannot read as plain memory",
             Py_TYPE(obj), format);
-    if (format || (PyErr_Occurred() && !gb_py_forgive())) return NULL;
+    if (format || (PyErr_Occurred() && !gb_py_clear_description_error())) return NULL;
     return PyErr_Format(PyExc_TypeError,
                         "data: %R has no memory to share (no buffer, array interface or DLPack); "
                         "gridbuf.from_array or Field.from_array makes a copy",
@@ -235,7 +235,7 @@ PyObject *gb_py_unknown_to_numpy(PyObject *obj) {
     int numpys = gb_py_has_any(obj, &gb_py_attr.array, 1);
     if (numpys < 0) return NULL;
     PyObject *object = first_of(ways, NULL, obj, 0);
-    if (!object && numpys && gb_py_forgive()) return NEXT;
+    if (!object && numpys && gb_py_clear_description_error()) return NEXT;
     if (object != Py_NotImplemented || numpys) return object;
     Py_DECREF(object);
     return of_described(NULL, obj, 0);

@@ -72,7 +72,7 @@ int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
         return gb_py_fail(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
     for (int i = 0; i < 2; i++)
         if (gb_py_int64(PyTuple_GetItem(obj, i), arg, "a pair of ints", &pair[i]) < 0) {
-            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_py_forgive())
+            if (PyErr_ExceptionMatches(PyExc_ValueError) && gb_py_clear_description_error())
                 PyErr_Format(PyExc_BufferError, "%s: %R is no pair that DLPack has", arg, obj);
             return -1;
         }
@@ -115,7 +115,7 @@ static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device"
 static PyObject *interned[KEYWORDS];
 
 int gb_py_field_dlpack_init(PyObject *module) {
-    return gb_py_words_init(names, interned, KEYWORDS);
+    return gb_py_intern_names(names, interned, KEYWORDS);
 }
 
 /* Consumers pass the same tuple of names every time: the one seen last is kept. */
@@ -148,7 +148,7 @@ static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
     Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t i = 0; i < nkw; i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = gb_py_word_find(interned, KEYWORDS, name);
+        int slot = gb_py_find_name(interned, KEYWORDS, name);
         if (slot < 0)
             return gb_py_fail(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R",
                               name);
@@ -210,7 +210,7 @@ static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, i
         return -1;
     }
     if (read_version(w[MAX_VERSION], versioned) < 0) return -1;
-    if ((*copy = gb_py_copy_word(w[COPY])) == -1) return -1;
+    if ((*copy = gb_py_read_copy(w[COPY])) == -1) return -1;
     if (to_host && *copy == 0)
         return gb_py_fail(PyExc_BufferError,
                           "copy: device memory on the host is a copy, and copy=False was given");
@@ -265,7 +265,7 @@ static void *share(gb_py_field *f, gb_dlpack_release *release) {
         gb_cuda_share(block);
         return block;
     }
-    *release = f->block ? gb_heap_release : gb_py_deferred_decref;
+    *release = f->block ? gb_heap_release : gb_py_decref_any_thread;
     if (f->block) gb_heap_share(f->block);
     else Py_XINCREF(f->owner); /* NULL: garbage that a collection has cleared, without elements */
     return f->block ? f->block : (void *)f->owner;

@@ -98,8 +98,8 @@ PyObject *gb_py_field_reversed(PyObject *self, void *unused);
 PyObject *gb_py_field_iter(PyObject *self);
 
 /* names.c: by name. */
-int gb_py_names_count(PyObject *target,
-                      PyObject *values); /* both say what their indices mean; -1 with an error */
+int gb_py_both_named(PyObject *target,
+                     PyObject *values); /* both say what their indices mean; -1 with an error */
 PyObject *gb_py_fitted(PyObject *target, PyObject *values,
                        const char *arg); /* values for target, by name where both have names */
 PyObject *gb_py_key_by_name(PyObject *self, PyObject *key); /* an advanced key without names */

@@ -123,14 +123,14 @@ static int may_have_names(PyObject *obj) {
     return gb_py_has_any(obj, names, 4);
 }
 
-int gb_py_names_count(PyObject *target, PyObject *values) {
+int gb_py_both_named(PyObject *target, PyObject *values) {
     return gb_py_is_field(target) && ((gb_py_field *)target)->dims_given ? may_have_names(values)
                                                                          : 0;
 }
 
 PyObject *gb_py_fitted(PyObject *target, PyObject *values, const char *arg) {
     const gb_py_field *to = (gb_py_field *)target;
-    int named = gb_py_names_count(target, values);
+    int named = gb_py_both_named(target, values);
     if (named <= 0) return named < 0 ? NULL : Py_NewRef(values);
     GB_PY_OWNED PyObject *field =
         gb_py_is_field(values)

@@ -225,7 +225,7 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     PyObject *data, *dims = NULL, *origin = NULL, *halo = NULL, *require = NULL, *dimensions = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O$OOOO:Field", names, &data, &dims, &origin,
                                      &halo, &require, &dimensions)) {
-        gb_py_blame_keyword("Field", kwargs, names);
+        gb_py_unknown_keyword("Field", kwargs, names);
         return NULL;
     }
     if (dimensions && dimensions != Py_None) {
@@ -241,7 +241,7 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 ||
               check_require(f, require) < 0))
         Py_CLEAR(f);
-    for (int i = 0; i < 4; i++) gb_py_let_go(given[i]);
+    for (int i = 0; i < 4; i++) gb_py_decref_foreign(given[i]);
     return (PyObject *)f;
 }
 
@@ -258,11 +258,11 @@ PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t na
                                         0};
     PyObject *slots[GB_PY_ARG_COUNT];
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
-    int copy = gb_py_copy_word(slots[GB_PY_ARG_COPY]);
+    int copy = gb_py_read_copy(slots[GB_PY_ARG_COPY]);
     if (copy == -1) return NULL;
     int request = copy == 1 ? GB_PY_OWN_COPY : copy == 0 ? GB_PY_SHARE_ONLY : 0;
     gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X], request);
-    if (!f) gb_py_blame("x", 0);
+    if (!f) gb_py_prefix_error("x", 0);
     if (f &&
         set_given(f, slots[GB_PY_ARG_DIMS], slots[GB_PY_ARG_ORIGIN], slots[GB_PY_ARG_HALO]) < 0)
         Py_CLEAR(f);

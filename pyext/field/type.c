@@ -306,7 +306,7 @@ int gb_py_field_init(PyObject *module) {
                        (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0,
                                      GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots},
                        NULL) < 0 ||
-        gb_py_of_the_type(gb_py_FieldType, protocols, refuse) < 0)
+        gb_py_type_only_methods(gb_py_FieldType, protocols, refuse) < 0)
         return -1;
     return gb_py_add_type(
         module, &gb_py_HostFieldType,

@@ -7,7 +7,7 @@
 
 static void clear(gb_py_invocation *v) {
     for (int i = 0; i < v->nop + v->has_where; i++) Py_CLEAR(v->arg[i].keep);
-    while (v->nheld) gb_py_let_go(v->held[--v->nheld]);
+    while (v->nheld) gb_py_decref_foreign(v->held[--v->nheld]);
     Py_CLEAR(v->codes);
     if (v->entry) gb_py_entry_drop(v->entry);
     v->entry = NULL;

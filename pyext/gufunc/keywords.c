@@ -11,10 +11,10 @@ _Static_assert(offsetof(gb_py_keywords, uniform) == KNOWN * sizeof(PyObject *),
                "each keyword has its slot");
 static PyObject *interned[KNOWN];
 
-int gb_py_keywords_init(PyObject *module) { return gb_py_words_init(known, interned, KNOWN); }
+int gb_py_keywords_init(PyObject *module) { return gb_py_intern_names(known, interned, KNOWN); }
 
 static PyObject **slot_of(gb_py_gufunc_object *g, PyObject *name, gb_py_keywords *k) {
-    int slot = gb_py_word_find(interned, KNOWN, name);
+    int slot = gb_py_find_name(interned, KNOWN, name);
     if (slot >= 0) return (PyObject **)k + slot;
     for (int i = 0; i < g->info.nuniforms; i++)
         if (PyUnicode_Compare(PyTuple_GetItem(g->uniform_names, i), name) == 0)

@@ -109,7 +109,7 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
         GB_PY_OWNED PyObject *values = gb_py_values_of(obj),
                              *array = values ? PyArray_FromAny(values, NULL, 0, 0, 0, NULL) : NULL;
         if (!array) {
-            gb_py_blame(what, 0);
+            gb_py_prefix_error(what, 0);
             return -1;
         }
         gb_py_arg_array(a, (PyArrayObject *)array);

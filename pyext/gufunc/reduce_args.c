@@ -21,7 +21,9 @@ static const char *const names[R_COUNT] = {"array",   "axis",  "dtype",   "out",
                                            "initial", "where", "ordered", "errors", "workers"};
 static PyObject *interned[R_COUNT];
 
-int gb_py_reduce_args_init(PyObject *module) { return gb_py_words_init(names, interned, R_COUNT); }
+int gb_py_reduce_args_init(PyObject *module) {
+    return gb_py_intern_names(names, interned, R_COUNT);
+}
 
 static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     memset(slots, 0, R_COUNT * sizeof *slots);
@@ -33,7 +35,7 @@ static int sort(PyObject **slots, PyObject *const *args, Py_ssize_t nargs, PyObj
     for (Py_ssize_t i = 0; i < nargs; i++) slots[i] = args[i];
     for (Py_ssize_t i = 0; kwnames && i < PyTuple_Size(kwnames); i++) {
         PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = gb_py_word_find(interned, R_COUNT, name);
+        int slot = gb_py_find_name(interned, R_COUNT, name);
         if (slot < 0 || slots[slot])
             return gb_py_fail(PyExc_TypeError,
                               slot < 0 ? "reduce() got an unexpected keyword argument %R"

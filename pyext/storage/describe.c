@@ -10,7 +10,7 @@ static PyObject *words[KEYS];
 int gb_py_describe_init(PyObject *module) {
     static const char *const texts[KEYS] = {"shape", "typestr", "data",  "strides",
                                             "dims",  "acquire", "touch", "release"};
-    return gb_py_words_init(texts, words, KEYS);
+    return gb_py_intern_names(texts, words, KEYS);
 }
 
 typedef struct {

@@ -31,5 +31,5 @@ static PyMethodDef methods[] = {
 };
 
 int gb_py_storage_function_init(PyObject *module) {
-    return gb_py_of_the_type(gb_py_StorageType, methods, refuse);
+    return gb_py_type_only_methods(gb_py_StorageType, methods, refuse);
 }

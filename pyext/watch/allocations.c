@@ -168,7 +168,7 @@ static void note(void *data, int64_t bytes, enum owner owner, int64_t started, i
     int64_t line = 0;
     PyObject *file = gb_py_line_of_call(&line);
     if (!file) {
-        GB_PY_ASIDE;
+        GB_PY_SAVED_ERROR;
         /* Python 3.11 would collect as it makes a frame object. */
         int collecting = Py_Version < 0x030C0000 && PyGC_Disable();
         file = gb_py_line_of_now(&line);

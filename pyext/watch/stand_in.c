@@ -30,7 +30,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (!token) PyErr_WriteUnraisable(self);
     PyObject *result = PyObject_Call(s->plain, args, kwargs);
     if (!token || token == Py_None) return result;
-    GB_PY_ASIDE; /* the function's own exception */
+    GB_PY_SAVED_ERROR; /* the function's own exception */
     GB_PY_OWNED PyObject *done = PyObject_CallFunctionObjArgs(s->after, token, result, NULL);
     if (!done) PyErr_WriteUnraisable(self);
     return result;
