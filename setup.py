@@ -58,13 +58,13 @@ INLINED_LESS = ["-mllvm", "-inline-threshold=75"]
 # What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 %
 # shorter, with clang's -Oz 18 %.
 COLD = re.compile(
-    r"cuda/(?!cache|event|inflight|pool|slab|stream)|alloc/(bound|debug|describe|errors|live|pages|placement|process|refill|settings)\.c|"
+    r"cuda/(?!order|pool|slab)|alloc/(bound|debug|describe|errors|live|pages|placement|process|refill|settings)\.c|"
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|explain|numbers|trace)|watch/|module|register|requirements|statistics)|"
     r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
 # Their loops go over a few indices or arguments: compilers make vectors of them all the same.
 SHORT_LOOPS = re.compile(
-    r"(alloc|cuda|dlpack|pyext)/|gufunc/(block|fperrors|overlap|reduce)\.c|exact/superaccumulator"
+    r"(alloc|cuda|dlpack|pyext)/|gufunc/(overlap|reduce)\.c|exact/superaccumulator"
 )
 # gcc begins those loops on lines of their own: 13 KB.
 NOT_ALIGNED = ["-falign-jumps=1", "-falign-loops=1"]

@@ -1,22 +1,24 @@
-/* cuda.h: device, pinned and managed memory through the CUDA driver, which is found at
- * run time. Nothing else in gridbuf knows a cu* name.
+/* cuda.h: device, pinned and managed memory through the CUDA driver, which is found at run time. No
+ * other room uses a cu* name.
  *
  * The first call that needs the driver opens libcuda.so.1 (or what GRIDBUF_LIBCUDA
  * names), and each call acts in the PRIMARY context of its device, which cupy, torch and numba
- * use too: push, act and pop happen in one C function. All of it is C, on any thread, with or
- * without the GIL, and none of it enters Go or Python. A forked child is refused.
+ * use too: push, act and pop happen in one C function. Any thread may call, with or without the
+ * GIL; no call enters Go or Python. A forked child is refused.
  *
- * Functions return 0, or -1 with the error filled in; those that cannot fail return
- * nothing. Addresses are numbers: device memory is never looked at from here.
+ * Functions return 0, or -1 with the error filled in; those that cannot fail return nothing.
+ * Addresses are numbers: device memory is never read by the host.
  */
 #pragma once
 
 #include "../alloc/block.h"
 #include "../alloc/numbers.h"
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* What went wrong, apart from the driver's own code. */
+/* Kinds of errors, apart from the driver's own code. */
 enum {
     GB_CUDA_OK,
     GB_CUDA_NO_DRIVER,  /* libcuda.so.1 cannot be opened */
@@ -39,11 +41,11 @@ typedef struct gb_cuda_error {
 
 /* ---- the driver and its devices ---- */
 
-typedef uint64_t
-    gb_cuda_stream; /* a CUstream: 0 the legacy default, 1 legacy, 2 per thread, else a pointer */
+/* A CUstream: 0 the legacy default, 1 legacy, 2 per thread, else a pointer. */
+typedef uint64_t gb_cuda_stream;
 
-/* Where work goes. A stream says nothing without its device: each has default streams of its
- * own, and any other is good on the one it was made on. */
+/* The target of asynchronous work. A stream needs its device: each device has default streams of
+ * its own, and any other stream is valid on the device it was made on. */
 typedef struct gb_cuda_queue {
     int32_t device;
     gb_cuda_stream stream;
@@ -63,16 +65,15 @@ int gb_cuda_count(int *count, gb_cuda_error *e);
 int gb_cuda_info(int device, gb_cuda_device_info *info, gb_cuda_error *e);
 int gb_cuda_synchronize(int device, gb_cuda_error *e);
 
-/* Several calls in a row on a device, with no foreign code between: its context is pushed once. 0
+/* Brackets several calls on a device, without foreign code between: the context is pushed once. 0
  * or -1. */
 int gb_cuda_enter(int device, gb_cuda_error *e);
 void gb_cuda_leave(void);
 
-/* Whose stream it is: *device, or -1 for the default streams, which every device has. */
+/* The device of a stream; -1 for the default streams, which every device has. */
 int gb_cuda_owner(gb_cuda_stream stream, int *device, gb_cuda_error *e);
 
-/* What lies at a foreign address: *kind GB_CUDA_* below, or -1 for memory that CUDA does not know.
- */
+/* The memory at a foreign address: *kind is GB_CUDA_* below, or -1 where CUDA does not know it. */
 int gb_cuda_pointer_attributes(uint64_t address, int *kind, int *device, gb_cuda_error *e);
 
 /* ---- memory ---- */
@@ -97,18 +98,17 @@ typedef struct gb_cuda_block {
     int64_t bytes; /* usable from data on */
     uint64_t id;   /* never used again, by no block of the host either */
     int32_t kind, device;
-    int32_t
-        shown;   /* others on a GPU know its address, and may use it without a word: gb_cuda_show */
-} gb_cuda_block; /* the pool's own record follows it */
+    int32_t exported; /* consumers on a GPU know the address, and may use it at any time */
+} gb_cuda_block;      /* the pool's own record follows it */
 
 int gb_cuda_alloc(const gb_cuda_request *request, gb_cuda_block **block, gb_cuda_error *e);
 void gb_cuda_share(gb_cuda_block *block);
-void gb_cuda_show(gb_cuda_block *block);
-void gb_cuda_release(
-    gb_cuda_block *block); /* any thread, also while the process ends and in a forked child */
-gb_cuda_block *gb_cuda_find(
-    uint64_t data); /* the live block whose data this is, or NULL; not a share */
-gb_cuda_block *gb_cuda_find_shared(uint64_t data); /* the same with a share for the caller */
+void gb_cuda_mark_exported(gb_cuda_block *block);
+/* On any thread, also while the process ends and in a forked child. */
+void gb_cuda_release(gb_cuda_block *block);
+/* The live block whose data this is, or NULL: without, and with a share for the caller. */
+gb_cuda_block *gb_cuda_find(uint64_t data);
+gb_cuda_block *gb_cuda_find_shared(uint64_t data);
 
 typedef gb_heap_stats gb_cuda_stats;
 
@@ -125,13 +125,10 @@ typedef struct gb_cuda_live {
 } gb_cuda_live;
 int64_t gb_cuda_live_blocks(gb_cuda_live *out, int64_t room); /* the largest first */
 
-/* ---- moving bytes: asynchronous on the stream, unless said otherwise ---- */
+/* ---- bytes: asynchronous on the stream, unless stated otherwise ---- */
 
-enum {
-    GB_CUDA_UPLOAD,
-    GB_CUDA_DOWNLOAD,
-    GB_CUDA_WITHIN
-}; /* host to device, device to host, device to device */
+/* Host to device, device to host, device to device. */
+enum { GB_CUDA_UPLOAD, GB_CUDA_DOWNLOAD, GB_CUDA_WITHIN };
 
 int gb_cuda_copy(int direction, uint64_t dst, uint64_t src, int64_t bytes, gb_cuda_queue on,
                  gb_cuda_error *e);
@@ -157,8 +154,8 @@ void gb_cuda_release_event(gb_cuda_event *event);
 int gb_cuda_create_stream(int device, gb_cuda_stream *stream, gb_cuda_error *e); /* non-blocking */
 void gb_cuda_destroy_stream(int device, gb_cuda_stream stream);
 
-/* Our own asynchronous work on a block, on whichever device it is done. While it is in flight the
- * block is exported with its stream, and is not handed out again on another stream. */
+/* Asynchronous work of gridbuf on a block, on any device. While it is in flight the block is
+ * exported with its stream, and not handed out again on another stream. */
 int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e);
 int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream,
                       gb_cuda_error *e); /* 1 with a stream of the block's device, 0, -1 */
@@ -166,3 +163,19 @@ int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on,
                               gb_cuda_error *e); /* what comes on it waits for what is in flight */
 int gb_cuda_synchronize_block(gb_cuda_block *block,
                               gb_cuda_error *e); /* the host waits for what is in flight */
+
+/* ---- allocators of other libraries (gridbuf.interop) ---- */
+
+/* Signatures are those libraries' own, and fixed. Any thread may call. */
+
+/* cupy.cuda.memory.CFunctionAllocator(param, malloc, free, owner); param is not used. */
+void *gb_cuda_cupy_malloc(void *param, size_t bytes, int device);
+void *gb_cuda_cupy_malloc_managed(void *param, size_t bytes, int device);
+void *gb_cuda_cupy_malloc_pinned(void *param, size_t bytes, int device);
+void gb_cuda_cupy_free(void *param, void *data, int device); /* of any of the three */
+
+/* torch.cuda.memory.CUDAPluggableAllocator, and its record_stream function; the first two
+ * also do for RMM's CallbackMemoryResource and numba's memory manager. */
+void *gb_cuda_torch_malloc(ssize_t bytes, int device, void *stream);
+void gb_cuda_torch_free(void *data, ssize_t bytes, int device, void *stream);
+void gb_cuda_torch_record_stream(void *data, void *stream);

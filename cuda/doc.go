@@ -27,7 +27,7 @@ package cuda
 import "C"
 
 import (
-	_ "embed" // of what launch.c includes: Go's build cache must know that file
+	_ "embed" // of what relayout.c includes: Go's build cache must know that file
 
 	_ "gridbuf/alloc"    // numbers of blocks, the clock and the debug setting are its
 	_ "gridbuf/transfer" // lays out on the host what a GPU is sent in other strides, or in another type

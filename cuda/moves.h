@@ -1,12 +1,38 @@
-/* moves.h: the ways to move a pair's elements by the driver's copies or by a kernel. */
+/* moves.h: moves of strided elements: by the driver, by a kernel, and in chunks through pinned
+ * memory. */
 #pragma once
 
-#include "cuda.h"
+#include "driver.h"
 #include "kernels.h"
-#include "pair.h"
+#include "strided.h"
 
-/* Byte moves between the sides, of which a is the GPU's: how many calls of the driver, and they
- * themselves. */
+#include "../transfer/axes.h"
+
+/* ---- pairs: the same elements with the strides of two sides, in as few axes as possible ---- */
+
+/* Side a's strides are `dst` of each axis, not negative and descending; side b's are `src`. */
+typedef struct gb_cu_pair {
+    gb_copy_axis axis[GB_COPY_DIMS + 1];
+    int ndim;
+    int64_t a_at, b_at; /* offsets of the first element, in bytes from element 0 */
+    int64_t size;
+} gb_cu_pair;
+void gb_cu_pair_make(gb_cu_pair *p, int ndim, const int64_t *shape, const int64_t *a,
+                     const int64_t *b);
+
+/* Lengths, and the strides of either side. */
+void gb_cu_pair_lists(const gb_cu_pair *p, int64_t *shape, int64_t *a, int64_t *b);
+/* Strides without gaps, in the order of p. */
+void gb_cu_pair_pack(const gb_cu_pair *p, int64_t itemsize, int64_t *strides);
+/* p with one side packed; and whether in such a pair the other side is packed too. */
+gb_cu_pair gb_cu_pair_packed(const gb_cu_pair *p, int64_t itemsize, int keep_a);
+int gb_cu_pair_is_packed(const gb_cu_pair *p);
+int gb_cu_pair_overlaps(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize);
+
+/* ---- moving a pair ---- */
+
+/* Moves by the driver between the GPU's side a and the host's side b: how many calls it takes, and
+ * the calls. */
 int64_t gb_cu_pair_calls(const gb_cu_pair *p, int64_t itemsize);
 int gb_cu_pair_move(const gb_cu_pair *p, int direction, uint64_t a, uint64_t b, int64_t itemsize,
                     gb_cuda_queue on, gb_cuda_error *e);
@@ -14,8 +40,41 @@ int gb_cu_pair_move(const gb_cu_pair *p, int direction, uint64_t a, uint64_t b, 
 int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize,
                         gb_cuda_queue on, gb_cuda_error *e);
 
-/* An element becomes an axis of bytes, the last; -1: elements of a lie on top of each other. Of
- * such a pair the axes from `outer` on as a job of kernels, in the largest words that divide
- * addresses, strides and bytes: of how many. */
+/* Makes each element an axis of bytes, the last one; -1: elements of side a overlap. The second
+ * writes the axes of such a pair from `outer` on as a job of a kernel, and returns the bytes of its
+ * words: the largest that divide addresses, strides and lengths. */
 int gb_cu_pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e);
 int gb_cu_job_of(gb_kernel_job *j, const gb_cu_pair *p, int outer, uint64_t a, uint64_t b);
+
+/* ---- kernels, by operation and word ---- */
+
+/* Rows of gb_cu_device.functions. */
+enum { GB_CU_COPY, GB_CU_FAR, GB_CU_FILL, GB_CU_TRANSPOSE, GB_CU_PROGRAM };
+
+/* The context is current. */
+int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream,
+                 gb_cuda_error *e);
+int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream stream,
+                         gb_cuda_error *e);
+
+/* ---- between host and GPU in several moves, laid out and converted on the way ---- */
+
+/* Most calls of the driver for one copy; beyond, a kernel or the host lays out. */
+#define GB_CU_DIRECT_CALLS 32
+
+/* Side a of the pair is the GPU's. Converts where the types differ. */
+typedef struct gb_cu_staged {
+    int direction; /* GB_CUDA_UPLOAD or GB_CUDA_DOWNLOAD */
+    int pinned;    /* the host's side can be moved as it is */
+    const gb_cu_pair *pair;
+    uint64_t device;
+    char *host;
+    int64_t device_item, host_item;
+    int device_type, host_type;
+    gb_cuda_queue on;
+} gb_cu_staged;
+int gb_cu_staged_copy(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e);
+
+/* A temporary block of the job, at *data. */
+int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data,
+                    gb_cuda_error *e);

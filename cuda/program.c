@@ -1,9 +1,8 @@
 /* program.c: a program of copies on a GPU. Its entries lie there as a table, uploaded once, and one
  * launch carries all of them out; entries that may add to the same places go in launches of their
  * own, one after the other, as they do on the host. */
-#include "blocks.h"
-#include "launch.h"
-#include "strided.h"
+#include "moves.h"
+#include "pool.h"
 
 struct gb_cuda_program {
     const gb_program *program;
@@ -12,9 +11,9 @@ struct gb_cuda_program {
     int64_t n_waves;
     struct wave {
         int64_t entry, first;
-    } *waves;       /* one more than there are: where each begins */
+    } *waves;       /* n_waves + 1: where each begins */
     int32_t *level; /* of each entry: its wave */
-    int32_t *word;  /* of each slot: what the table has its address be a multiple of */
+    int32_t *word;  /* of each slot: the table is valid for addresses that are multiples of it */
 };
 
 /* ---- which entries may run together ---- */
@@ -25,13 +24,16 @@ typedef struct span {
 
 static span target_of(const gb_program_entry *e) {
     span s = {e->dst_at, e->dst_at + (e->kind == GB_PROGRAM_RUNS ? e->run : e->item)};
-    for (int i = 0; i < e->n; i++)
-        *(e->axis[i].dst < 0 ? &s.low : &s.end) += (e->axis[i].n - 1) * e->axis[i].dst;
+    for (int i = 0; i < e->n; i++) {
+        int64_t extent = (e->axis[i].n - 1) * e->axis[i].dst;
+        if (extent < 0) s.low += extent;
+        else s.end += extent;
+    }
     return s;
 }
 
-/* An entry that adds comes after those before it whose targets lie among its own. Of each slot
- * these are few. */
+/* An entry that adds gets a later wave than earlier entries whose targets overlap its own. The
+ * search is quadratic in the entries of a slot, which are few. */
 static void find_levels(gb_cuda_program *p) {
     const gb_program_entry *entries = p->program->entries;
     int64_t n = p->program->n;
@@ -74,8 +76,10 @@ int gb_cuda_program_new(gb_cuda_program **made, const gb_program *program, int d
             return gb_cu_fail(e, GB_CUDA_ARGUMENT, "a GPU has no sums of long doubles");
     gb_cuda_program *p = calloc(1, sizeof *p);
     if (p) p->level = calloc((size_t)program->n + 1, sizeof *p->level);
-    if (!p || !p->level)
-        return free(p), gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a program of copies");
+    if (!p || !p->level) {
+        free(p);
+        return gb_cu_fail(e, GB_CUDA_NO_MEMORY, "no host memory for a program of copies");
+    }
     p->program = program;
     p->device = device;
     find_levels(p);
@@ -85,7 +89,7 @@ int gb_cuda_program_new(gb_cuda_program **made, const gb_program *program, int d
 
 void gb_cuda_program_free(gb_cuda_program *p) {
     if (!p) return;
-    if (p->table) gb_cuda_release(p->table); /* a launch that still reads it is known to the pool */
+    if (p->table) gb_cuda_release(p->table); /* the pool knows of launches in flight */
     free(p->waves);
     free(p->level);
     free(p->word);
@@ -94,7 +98,7 @@ void gb_cuda_program_free(gb_cuda_program *p) {
 
 /* ---- the table ---- */
 
-/* The largest that divides addresses, strides and lengths. */
+/* The largest word that divides addresses, strides and lengths. */
 static int word_of(const gb_program_entry *e, const uint64_t *bases) {
     uint64_t all = (uint64_t)e->dst_at | (uint64_t)e->src_at |
                    (uint64_t)(e->kind == GB_PROGRAM_RUNS ? e->run : e->item) | 16;
@@ -112,7 +116,7 @@ static void push_axis(gb_kernel_entry *k, int64_t n, int64_t dst, int64_t src) {
     k->src_strides[k->ndim++] = src;
 }
 
-/* Its words, which 31 bits count, or -1. */
+/* Returns the entry's number of words, below 2^31, or -1. */
 static int64_t write_entry(gb_kernel_entry *k, const gb_program_entry *e, int64_t first,
                            const uint64_t *bases) {
     int word = word_of(e, bases);
@@ -161,8 +165,8 @@ static int write_table(gb_cuda_program *p, gb_kernel_entry *table, const uint64_
     return 0;
 }
 
-/* Blocks of both kinds; the pinned one is the caller's to fill, and to release once `send` has sent
- * it. */
+/* Takes a block on the GPU and a pinned one; the caller fills the pinned one, sends it by `send`
+ * and releases it. */
 static int take(gb_cuda_block **there, gb_cuda_block **here, int64_t bytes, gb_cuda_queue on,
                 gb_cuda_error *e) {
     gb_cuda_request request = {.kind = GB_CUDA_DEVICE,
@@ -181,10 +185,9 @@ static int take(gb_cuda_block **there, gb_cuda_block **here, int64_t bytes, gb_c
 
 static int send(gb_cuda_block *there, gb_cuda_block *here, int64_t bytes, gb_cuda_queue on,
                 gb_cuda_error *e) {
-    return gb_cuda_copy(GB_CUDA_UPLOAD, there->data, here->data, bytes, on, e) ||
-                   gb_cuda_record_use(here, on, e) || gb_cuda_record_use(there, on, e)
-               ? -1
-               : 0;
+    int bad = gb_cuda_copy(GB_CUDA_UPLOAD, there->data, here->data, bytes, on, e) ||
+              gb_cuda_record_use(here, on, e) || gb_cuda_record_use(there, on, e);
+    return bad ? -1 : 0;
 }
 
 static int is_for(const gb_cuda_program *p, const uint64_t *bases, int64_t n) {
@@ -217,7 +220,7 @@ static int make_table(gb_cuda_program *p, const uint64_t *bases, int64_t n, gb_c
 
 /* ---- running ---- */
 
-/* Addresses that the parameters of a launch have no room for. */
+/* Uploads addresses that exceed the parameters of a launch. */
 static int upload_bases(gb_cuda_block **there, const uint64_t *bases, int64_t n, gb_cuda_queue on,
                         gb_cuda_error *e) {
     gb_cuda_block *here = NULL;

@@ -1,13 +1,10 @@
-/* call.h: a resolved call, compiled by Go, and what runs it.
+/* call.h: a resolved call, compiled by Go, and its execution.
  *
- * gb_gu_call   everything about a call that does not depend on addresses: made once,
- *           kept, shared by any number of runs;
- * gb_gu_run  one run of it over memory, shared by its workers, each of which takes
- *           pieces until none is left;
- * gb_gu_block  a worker's place in a job: the next call of the kernel.
- *
- * Nothing here needs Go or Python.
- */
+ * gb_gu_call   everything about a call that does not depend on addresses: made once, kept, shared
+ *              by any number of runs;
+ * gb_gu_run    one run of it over memory, shared by its workers, each of which takes pieces until
+ *              none is left;
+ * gb_gu_block  a worker's position in a run: the next call of the kernel. */
 #pragma once
 
 #include "../alloc/clock.h"
@@ -27,15 +24,15 @@ enum {
     GB_GU_EXCLUSIVE = 1,
     GB_GU_ONE_WORKER = 2,
     GB_GU_PURE = 4,
-    GB_GU_MEASURED = 8, /* an element may take any time: pieces are cut by measured time */
+    GB_GU_MEASURED = 8, /* elements of unbounded time: pieces are cut by measured time */
     GB_GU_RAISES = 16,  /* the loop may set a Python error */
     GB_GU_WHERE = 32,
     GB_GU_GATHER = 64,
     GB_GU_CASTS_OUT = 128,
-    GB_GU_FOLDS =
-        256, /* of a kernel too: it folds a row when its output is its first input (reduction.h) */
-    GB_GU_NEW_OUTPUTS =
-        512, /* whoever runs it allocates what out has plans of: it overlaps nothing */
+    /* Of a kernel too: it folds a row when its output is its first input (reduction.h). */
+    GB_GU_FOLDS = 256,
+    /* The caller allocates the outputs that `out` has plans of: the overlap check is skipped. */
+    GB_GU_NEW_OUTPUTS = 512,
 };
 
 typedef struct gb_gu_operand {
@@ -65,24 +62,21 @@ typedef struct gb_gu_call {
     int64_t outer_shape[GB_MAXDIMS], code_strides[GB_MAXDIMS]; /* in the operands' order */
     gb_plan *out[GB_GU_MAXARGS];     /* plans of outputs to allocate; NULL: given */
     int32_t out_ndim[GB_GU_MAXARGS]; /* of every operand, core included */
-    int64_t
-        brief; /* runs in a row, up to the last one, that took no time worth speaking of; atomic */
+    int64_t brief; /* the latest runs in a row that were too short to share; atomic */
     gb_gu_operand op[];
 } gb_gu_call;
 
 gb_gu_call *gb_gu_call_new(int nop);
 void gb_gu_call_free(gb_gu_call *call);
 
-/* lay_out.c. How each operand, and after them the mask, moves along the outer dimensions: bytes, 0
- * where it does not. */
+/* lay_out.c. Strides of each operand, and after them of the mask, along the outer dimensions:
+ * bytes, 0 where the operand repeats. */
 typedef struct gb_gu_tracks {
     int64_t strides[GB_GU_MAXARGS + 1][GB_MAXDIMS];
 } gb_gu_tracks;
-enum {
-    GB_GU_SHORT_RUN = 48
-}; /* inner loops shorter than this are gathered, so that the kernel gets long ones */
+enum { GB_GU_SHORT_RUN = 48 }; /* shorter inner loops are gathered into longer kernel calls */
 void gb_gu_call_nest(gb_gu_call *call, const gb_gu_tracks *t); /* the loops, from the outer shape */
-void gb_gu_call_cut(gb_gu_call *call); /* gathering, chunks and scratch memory, from all the rest */
+void gb_gu_call_cut(gb_gu_call *call); /* gathering, chunks and scratch memory; the last step */
 
 /* An operand without its memory; dims NULL: without names. */
 typedef struct gb_gu_view {
@@ -97,9 +91,9 @@ typedef struct gb_gu_view {
 gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int where, int named,
                             gb_error *e);
 
-/* A copied part of an input: elements [from, to) are read from base + stride * index.
- * Or only the boundaries of its blocks (boundary.c): block holds the first or last |boundary|
- * items of each, which other blocks overwrite. */
+/* A copied part of an input: elements [from, to) are read from base + stride * index. Or only the
+ * boundaries of its blocks (overlap.c): `block` holds the first or last |boundary| items of each,
+ * which other blocks overwrite. */
 typedef struct gb_gu_input_copy {
     char *base;
     void *block;
@@ -109,76 +103,75 @@ typedef struct gb_gu_input_copy {
 typedef struct gb_gu_run {
     const gb_gu_call *call;
     void *loop_data;
-    uint32_t staged,
-        copies; /* operands that are staged in this run; those with an entry in copied */
+    uint32_t staged; /* bit i: operand i is staged in this run */
+    uint32_t copies; /* bit i: operand i has an entry in copied */
     int32_t ignore_errors;
-    int64_t n, chunk;             /* of the call, which a late helper may outlive */
-    int64_t next, done;           /* elements; atomic */
-    int64_t origin;               /* elements from here on count as quick ones; atomic */
-    int64_t pace, longest, ended; /* ns: of 1024 elements, of late; of the longest piece; when the
-                                     last one ended; atomic */
+    int64_t n, chunk;       /* the call's: a late helper may outlive the call */
+    int64_t next, done;     /* elements; atomic */
+    int64_t origin;         /* elements from here on count as quick ones; atomic */
+    int64_t pace;           /* ns of 1024 elements in the latest piece; atomic */
+    int64_t longest, ended; /* ns of the longest piece; end of the latest one; atomic */
     int32_t measured, in_place;
     int32_t stop, holders, sleeping; /* atomic */
-    int32_t attached;                /* threads that may still bring a Python error; atomic */
+    int32_t attached;                /* threads that may still store a Python error; atomic */
     int32_t no_memory;
-    void *error;    /* such an error; the extension's */
+    void *error;    /* that error, of the extension */
     uint8_t *codes; /* one per element in loop order; NULL while nothing failed; atomic */
-    int64_t nfailed, nselected;    /* atomic */
-    gb_work_loan helpers;          /* that take pieces, too */
+    int64_t nfailed, nselected; /* atomic */
+    gb_work_loan helpers;
     char *data[GB_GU_MAXARGS + 1]; /* element 0 of every operand; after them where */
     gb_gu_input_copy copied[GB_GU_MAXARGS + 1];
 } gb_gu_run;
 
-/* Fill in a job; data has nop pointers, and one more for where. -1 when it
- * cannot run. gb_gu_run_clear undoes it. */
+/* Fills in a run; data has nop pointers, and one more for the mask. -1 when it cannot run.
+ * gb_gu_run_clear releases its memory. */
 int gb_gu_run_init(gb_gu_run *job, const gb_gu_call *call, char *const *data, void *uniforms,
                    int ignore_errors, gb_error *e);
 void gb_gu_run_clear(gb_gu_run *job);
 
-/* The same on the heap, for jobs that have helpers; it starts with one holder. While there is one
- * alone its counters are plain. */
+/* The same on the heap, for runs with helpers; it starts with one holder. With a single holder the
+ * counters need no atomics. */
 gb_gu_run *gb_gu_run_new(const gb_gu_call *call, char *const *data, void *uniforms,
                          int ignore_errors, gb_error *e);
 void gb_gu_run_hold(gb_gu_run *job);
 void gb_gu_run_drop(gb_gu_run *job);
 
-/* A holder keeps the job, not its call nor the operands: those are there as long as a
- * piece that was taken is not finished. */
+/* A holder keeps the run, not its call or operands: those exist as long as a taken piece is not
+ * finished. */
 typedef struct gb_gu_piece {
     int64_t at, end;
 } gb_gu_piece;
-int gb_gu_run_take(gb_gu_run *job,
-                   gb_gu_piece *p); /* 0: none is left; gb_gu_run_finished after it */
-/* began: when the piece was begun (0: nobody asked); the time now. */
+/* 0: none is left, else gb_gu_run_finished follows. */
+int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p);
+/* began: the time when the piece was begun, or 0 without one; returns the time now. */
 int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began);
 
-/* Take pieces and run them, from now until the clock (ns of CLOCK_MONOTONIC) passes deadline or one
- * piece took longer than GB_GU_LONG_SLICE; without a deadline (0) all that are left. 1: there
+/* Takes pieces and runs them, from `now` until the clock (ns of CLOCK_MONOTONIC) passes deadline or
+ * one piece took longer than GB_GU_LONG_SLICE; without a deadline (0) all that are left. 1: there
  * may be more, 0: none is left. */
 int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline);
 #define GB_GU_LONG_SLICE 5000000ll
 
-/* Let up to n helpers take pieces, of a job on the heap, while there are fewer than `most` helpers
- * in all; how many will. */
+/* Lets up to n helpers take pieces of a run on the heap, at most `most` helpers in all; returns how
+ * many will. */
 int gb_gu_run_lend(gb_gu_run *job, int n, int most);
-/* The same for as many of so many workers as what is left is worth, by the latest measure; 0 where
- * it is worth none. */
+/* The same for as many of so many workers as the work left is worth, by the latest measure; 0:
+ * none. */
 int gb_gu_run_share(gb_gu_run *job, int workers);
-#define GB_GU_GLANCE 50000ll /* ns of work before anything else is thought of, such as helpers */
-/* The whole job from this thread. */
+#define GB_GU_GLANCE 50000ll /* ns of work before helpers are considered */
+/* The whole run from this thread. */
 void gb_gu_run_all(gb_gu_run *job, int workers);
 
-/* Wait until everything is done, or the clock passes deadline. 0: all done. */
+/* Waits until all is done, or the clock passes deadline. 0: all done. */
 int gb_gu_run_wait(gb_gu_run *job, int64_t deadline);
-void gb_gu_run_notice(gb_gu_run *job); /* wakes who waits, when all is done */
-void gb_gu_run_stop(gb_gu_run *job);   /* take no further pieces */
-int64_t gb_gu_run_left(
-    const gb_gu_run *job);           /* ns of work that nobody has taken, by what was measured */
-int gb_gu_run_alone(gb_gu_run *job); /* in a forked child, whose only thread this is; -1: it cannot
-                                        be finished here */
+void gb_gu_run_notice(gb_gu_run *job);        /* wakes the waiting thread when all is done */
+void gb_gu_run_stop(gb_gu_run *job);          /* take no further pieces */
+int64_t gb_gu_run_left(const gb_gu_run *job); /* ns of work not taken yet, by the latest pace */
+/* In a forked child, without other threads; -1: the run cannot be finished there. */
+int gb_gu_run_alone(gb_gu_run *job);
 
-/* Set by the extension: makes the calling thread one that Python knows, and ends that;
- * a Python error that is pending then goes into job->error. */
+/* Set by the extension: makes the calling thread known to Python, and ends that; a pending Python
+ * error then goes into job->error. */
 extern void *(*gb_gu_attach)(void);
 extern void (*gb_gu_detach)(gb_gu_run *job, void *thread);
 
@@ -189,7 +182,7 @@ typedef struct gb_gu_cursor {
     char *ptr[GB_GU_MAXARGS + 1];
 } gb_gu_cursor;
 
-/* What a block's kernel call covers. */
+/* The elements that a block's kernel call covers. */
 enum { GB_GU_ALL, GB_GU_NONE, GB_GU_PICKED, GB_GU_BLENDED };
 
 typedef struct gb_gu_block {
@@ -210,12 +203,13 @@ typedef struct gb_gu_block {
 
 void gb_gu_block_start(gb_gu_block *b, gb_gu_run *job, char *scratch);
 void gb_gu_block_piece(gb_gu_block *b, const gb_gu_piece *p);
-int gb_gu_block_next(
-    gb_gu_block *b); /* 1: call the kernel, then gb_gu_block_done; 0: the piece is done */
+/* 1: call the kernel, then gb_gu_block_done; 0: the piece is done. */
+int gb_gu_block_next(gb_gu_block *b);
 void gb_gu_block_done(gb_gu_block *b);
 void gb_gu_block_call(gb_gu_block *b); /* the kernel, when it is C */
 
-/* stage.c: what the parts below stand on. */
+/* ---- cast.c: staging ---- */
+
 void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len);
 static inline int64_t gb_gu_run_length(const gb_gu_call *call, const gb_gu_cursor *c,
                                        int64_t most) { /* to the end of the inner loop */
@@ -224,43 +218,35 @@ static inline int64_t gb_gu_run_length(const gb_gu_call *call, const gb_gu_curso
     return run < most ? run : most;
 }
 int64_t gb_gu_packed_bytes(const gb_gu_operand *o);
-/* From element `first` of the block on: `rows` inner loops from their beginning, or with rows 1 any
- * part of one. */
+/* Stages from element `first` of the block on: `rows` whole inner loops, or with rows 1 any part of
+ * one. */
 void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows,
                     int64_t len);
 void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len);
-__attribute__((cold)) gb_gu_input_copy *gb_gu_run_copy(
-    gb_gu_run *job, int i); /* the entry of operand i, empty when it is new */
-void *gb_gu_take_room(int64_t bytes,
-                      gb_error *e); /* to copy inputs to; gb_heap_release gives it back */
+/* The entry of operand i, empty when it is new. */
+__attribute__((cold)) gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i);
+/* Memory for copies of inputs; gb_heap_release gives it back. */
+void *gb_gu_take_room(int64_t bytes, gb_error *e);
 
-/* ---- parts of it ---- */
+/* ---- block.c ---- */
 
-void gb_gu_select(gb_gu_block *b);          /* where.c: read the mask, choose the mode */
-void gb_gu_compress(gb_gu_block *b);        /* where.c: move picked inputs together */
-void gb_gu_scatter_picked(gb_gu_block *b);  /* where.c */
-void gb_gu_scatter_blended(gb_gu_block *b); /* where.c */
-void gb_gu_check_fp_errors(gb_gu_block *b); /* fperrors.c: which elements raised flags */
-void gb_gu_check_outputs(gb_gu_block *b);   /* fperrors.c: which results did not fit their memory */
-void gb_gu_record(gb_gu_block *b, int64_t k,
-                  uint8_t code); /* fperrors.c: kernel element k failed */
-uint8_t *gb_gu_codes(
-    uint8_t **at, int64_t n,
-    int32_t *no_memory); /* fperrors.c: made when the first element fails; or NULL */
-int gb_gu_raised(const gb_gu_call *call); /* fperrors.c: flags that count */
+void gb_gu_check_fp_errors(gb_gu_block *b); /* which elements raised flags */
+void gb_gu_check_outputs(gb_gu_block *b);   /* which results did not fit */
+/* The codes of n elements, made when the first one fails; NULL without memory. */
+uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory);
+int gb_gu_raised(const gb_gu_call *call); /* the flags of the thread that count for the call */
 
-/* 1: some byte belongs to both views, 0: none does; when finding out would take too long, 1. */
+/* ---- overlap.c ---- */
+
+/* 1: some byte belongs to both views, or the search would take too long; 0: none does. */
 int gb_gu_views_overlap(const char *a, const int64_t *a_shape, const int64_t *a_strides, int a_ndim,
                         int64_t a_item, const char *b, const int64_t *b_shape,
                         const int64_t *b_strides, int b_ndim, int64_t b_item);
 /* 1: two elements of the view share a byte. */
 int gb_gu_self_overlap(const int64_t *shape, const int64_t *strides, int ndim, int64_t item);
-/* scalar.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
-gb_gu_numpy_loop gb_gu_scalar_loop(int inputs, int single);
-
-/* boundary.c: 1 when every input that the output overlaps is protected by its boundaries, 0
- * when they need copies, -1. */
-int gb_gu_protect_boundaries(gb_gu_run *job, gb_error *e);
+/* Copies inputs that outputs would overwrite; -1 with the error. */
+int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e);
 void gb_gu_stage_boundary(gb_gu_block *b, int op, const char *from, int64_t len);
 
-int gb_gu_protect_inputs(gb_gu_run *job, gb_error *e);
+/* job.c: the loop whose data is a function of 1 to 4 numbers; NULL for other counts. */
+gb_gu_numpy_loop gb_gu_scalar_loop(int inputs, int single);

@@ -1,20 +1,27 @@
-/* cast.c: elements between memory and a kernel's scratch: converted, swapped, packed. */
+/* cast.c: elements between memory and scratch memory: converted, swapped, packed, staged; and the
+ * cursor that moves along the loops. */
 #include "cast.h"
+#include "call.h"
+
 #include "../alloc/strides.h"
-#include "cast_loops.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#endif
 
-/* Not every clang knows the word f16c in __builtin_cpu_supports. */
+/* ---- conversion ---- */
+
+#ifdef __x86_64__
+
+/* Some versions of clang reject "f16c" in __builtin_cpu_supports. */
 static int has_f16c(void) {
     unsigned a, b, c = 0, d;
     return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
 }
 #endif
 
-/* The loops of cast_body.h that suit the machine: [to][from]. AVX2 has no conversion from
- * int64, and what a compiler makes up for it is slower than one by one. */
+/* The loops of cast_body.h for this machine: [to][from]. AVX2 has no conversion from int64, and its
+ * emulation is slower than scalar code. */
 static gb_gu_cast_loop table[GB_REALS][GB_REALS];
 
 __attribute__((constructor)) static void choose(void) {
@@ -28,8 +35,6 @@ __attribute__((constructor)) static void choose(void) {
                 table[to][from] = gb_gu_casts_avx2[to][from];
 #endif
 }
-
-/* ---- moving without conversion ---- */
 
 static void move(char *dst, intptr_t dst_step, const char *src, intptr_t src_step, int64_t item,
                  int64_t n) {
@@ -54,7 +59,10 @@ static void complex_truth(char *dst, intptr_t dst_step, int from, const char *sr
 void gb_gu_cast(int to, char *dst, intptr_t dst_step, int from, const char *src, intptr_t src_step,
                 int64_t n) {
     int to_real = to, from_real = from;
-    if (to != from) to_real = real_of(to), from_real = real_of(from);
+    if (to != from) {
+        to_real = real_of(to);
+        from_real = real_of(from);
+    }
     if (to == from ||
         (to_real == from_real && !gb_type_is_complex(to) && !gb_type_is_complex(from))) {
         move(dst, dst_step, src, src_step, gb_type_size(to), n);
@@ -88,7 +96,7 @@ static void swap_items(char *p, intptr_t step, int64_t item, int64_t n) {
 
 #define SWAP_ITEMS 256
 
-/* As gb_gu_cast; the side that is in memory is in the other byte order. */
+/* As gb_gu_cast; the memory side has the other byte order. */
 static void cast_swapped(int to, char *dst, intptr_t dst_step, int from, const char *src,
                          intptr_t src_step, int64_t n, int memory_is_src) {
     _Alignas(16) char room[SWAP_ITEMS * 2 * sizeof(long double)];
@@ -119,21 +127,21 @@ typedef struct axis {
     int64_t n, memory, packed;
 } axis;
 
-/* The n axes a, and a further one inside of them, joined with the last one where both step alike on
- * both sides. */
+/* Appends an inner axis to n axes, joined with the last one where both sides step alike. */
 static int add_axis(axis *a, int n, axis next) {
     axis *last = &a[n - 1];
     if (next.n == 1) return n;
     if (last->n != 1 &&
-        (last->memory != next.n * next.memory || last->packed != next.n * next.packed))
-        return a[n] = next, n + 1;
+        (last->memory != next.n * next.memory || last->packed != next.n * next.packed)) {
+        a[n] = next;
+        return n + 1;
+    }
     next.n *= last->n;
     *last = next;
     return n;
 }
 
-/* The longest axis becomes the inner loop, but not in the place of neighbours that are enough to be
- * moved at once. */
+/* Makes the longest axis the inner loop, unless the inner loop is contiguous and long enough. */
 static void longest_last(axis *a, int n, const gb_gu_operand *o) {
     int longest = n - 1;
     if (a[longest].n >= ENOUGH && a[longest].memory == o->item &&
@@ -181,4 +189,59 @@ void gb_gu_pack_rows(char *packed, const gb_gu_operand *o, const char *memory, i
 void gb_gu_unpack_rows(char *memory, const gb_gu_operand *o, const char *packed, int64_t row,
                        int64_t rows, int64_t step, int64_t len) {
     all(memory, (char *)packed, o, row, rows, step, len, 0);
+}
+
+/* ---- staging: operands into scratch memory and out of it ---- */
+
+int64_t gb_gu_packed_bytes(const gb_gu_operand *o) { return o->core_items * o->kernel_item; }
+
+void gb_gu_cursor_advance(const gb_gu_call *call, gb_gu_cursor *c, int64_t len) {
+    int d = call->ndim - 1;
+    c->index[d] += len;
+    for (int i = 0; i < call->nop; i++) c->ptr[i] += len * call->op[i].strides[d];
+    if (call->flags & GB_GU_WHERE) c->ptr[call->nop] += len * call->where_strides[d];
+    while (d > 0 && c->index[d] >= call->shape[d]) { /* a block may span several inner loops */
+        int64_t n = c->index[d] == call->shape[d] ? 1 : c->index[d] / call->shape[d];
+        c->index[d] -= n * call->shape[d];
+        c->index[d - 1] += n;
+        for (int i = 0; i < call->nop; i++)
+            c->ptr[i] += n * (call->op[i].strides[d - 1] - call->shape[d] * call->op[i].strides[d]);
+        if (call->flags & GB_GU_WHERE)
+            c->ptr[call->nop] +=
+                n * (call->where_strides[d - 1] - call->shape[d] * call->where_strides[d]);
+        d--;
+    }
+}
+
+void gb_gu_stage_in(gb_gu_block *b, int op, const char *from, int64_t first, int64_t rows,
+                    int64_t len) {
+    const gb_gu_operand *o = &b->job->call->op[op];
+    int d = b->job->call->ndim - 1;
+    gb_gu_pack_rows(b->scratch + o->at + first * gb_gu_packed_bytes(o), o, from,
+                    d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
+}
+
+void gb_gu_stage_out(gb_gu_block *b, int op, char *to, int64_t first, int64_t rows, int64_t len) {
+    const gb_gu_operand *o = &b->job->call->op[op];
+    int d = b->job->call->ndim - 1;
+    gb_gu_unpack_rows(to, o, b->scratch + o->at + first * gb_gu_packed_bytes(o),
+                      d ? o->strides[d - 1] : 0, rows, o->strides[d], len);
+}
+
+void *gb_gu_take_room(int64_t bytes, gb_error *e) {
+    gb_heap_layout want = {.span = bytes, .boundary = GB_HEAP_BLOCK_ALIGN};
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
+    void *room;
+    int fresh, got;
+    while ((got = gb_heap_take(&want, &room, &fresh)) == GB_HEAP_NEED_SLAB)
+        if (gb_heap_refill(want.reserve) < 0) break;
+    if (got == GB_HEAP_TAKEN) return room;
+    gb_refuse(e, GB_MEMORY_ERROR, "no memory left to copy the inputs that the outputs overlap");
+    return NULL;
+}
+
+gb_gu_input_copy *gb_gu_run_copy(gb_gu_run *job, int i) {
+    if (!(job->copies >> i & 1)) job->copied[i] = (gb_gu_input_copy){0};
+    job->copies |= 1u << i;
+    return &job->copied[i];
 }

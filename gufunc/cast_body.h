@@ -1,8 +1,7 @@
-/* cast_body.h: the loops that convert, once for each instruction set. They convert as C
- * does: what does not fit raises a floating-point flag, which transfer/casts.h, made for
- * dense rows and without flags, does not promise. Loads and stores go through memcpy, so
- * alignment is free. */
-#include "cast_loops.h"
+/* cast_body.h: the conversion loops of one instruction set. They convert as C does: a value that
+ * does not fit raises a floating-point flag, unlike transfer/casts.h, which is for dense rows.
+ * Loads and stores go through memcpy, for any alignment. */
+#include "types.h"
 
 /* A bool in memory is a byte that is 0 or 1. */
 typedef uint8_t T_BOOL;

@@ -22,12 +22,4 @@
 //
 // Elements may run in any order. Inputs are read as if they had been copied first,
 // whatever they share with the outputs.
-//
-// Read in this order. Go: signature.go and expr.go (the grammar), dtype.go and kernel.go (types, kernels),
-// gufunc.go (which kernel), bind.go and broadcast.go (core sizes, outer shape), layout.go and loopnest.go (the order of
-// loops), compile.go (the record for C), run.go and outcome.go. C: call.h first, then pieces.c (who does what),
-// job.c (a worker), block.c (its next call of the kernel), stage.c and cast.c (operands into scratch memory), where.c
-// (masks), fperrors.c (which elements failed), overlap.c and boundary.c (outputs over inputs). Reductions: reduce.go,
-// reduce_compile.go; reduction.h, folder.c, fold.c, fold_state.c, reduce.c. The builtin loops:
-// kernels/loops/list.h, then one *_body.h.
 package gufunc

@@ -1,16 +1,147 @@
-/* fold.c: folding with a two-input loop.
- *
- * A row that lies along memory is folded by the loop itself where that is NumPy's own
- * (its output is also its first input, as in NumPy's reductions), else in lanes which are
- * then folded in halves. Outputs that are neighbours are folded side by side. What was
- * folded so many times goes on into the accumulator of the next level.
- *
- * What meets what depends on the shape and the strides alone, never on the number of
- * outputs of a run: those of a failed run are folded again one by one.
- */
-#include "folder.h"
+/* fold.c: folding elements into accumulators, by two-input loops and by functions with a state. */
+#include "reduction.h"
 #include "cast.h"
 #include "fpstate.h"
+
+/* ---- a worker: scratch memory, stopping, position in the folded loops ---- */
+
+#define LOOK 1000000 /* elements between checks whether to stop */
+
+int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room) {
+    const gb_gu_reduction *r = run->r;
+    /* Scratch memory is sized for elements of at most GB_GU_MAX_ITEM bytes. */
+    if (r->item < 1 || (!(r->flags & GB_GU_R_STATE) && r->item > GB_GU_MAX_ITEM)) return -1;
+    w->run = run;
+    w->r = r;
+    for (int l = 0; l < r->levels; l++) w->acc[l] = room + l * r->width * r->item;
+    for (int l = r->levels; l < GB_GU_R_LEVELS; l++) w->acc[l] = NULL;
+    w->spare = room + r->levels * r->width * r->item;
+    w->stage = room + r->stage_at;
+    w->raw = room + r->raw_at;
+    w->lanes[0] = room + r->lanes_at;
+    w->lanes[1] = w->lanes[0] + r->lanes * r->item;
+    w->status = (uint8_t *)room + r->status_at;
+    w->bad = w->status + (r->width > r->lanes ? r->width : r->lanes);
+    memset(w->count, 0, sizeof w->count);
+    memset(w->bad, 0, (size_t)r->width);
+    w->any_bad = 0;
+    w->since = 0;
+    w->ns = 0;
+    return 0;
+}
+
+int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
+    if (n < LOOK && (w->since += n) < LOOK) return 0;
+    w->since = 0;
+    gb_gu_reducing *run = w->run;
+    if (__atomic_load_n(&run->stopped, __ATOMIC_RELAXED) ||
+        (run->job && __atomic_load_n(&run->job->stop, __ATOMIC_RELAXED)))
+        return 1;
+    if (!run->poll || !pthread_equal(run->owner, pthread_self()) || !run->poll(run->with)) return 0;
+    __atomic_store_n(&run->stopped, 1, __ATOMIC_RELAXED);
+    return 1;
+}
+
+void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where,
+                     int64_t linear) {
+    for (int d = r->nfold - 1; d >= 0; d--) {
+        int64_t i = d ? linear % r->fold_shape[d] : linear;
+        linear /= r->fold_shape[d];
+        at->index[d] = i;
+        in += i * r->fold_in[d];
+        if (where) where += i * r->fold_where[d];
+    }
+    at->in = in;
+    at->where = where;
+}
+
+void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at, int64_t n) {
+    int d = r->nfold - 1;
+    at->index[d] += n;
+    at->in += n * r->fold_in[d];
+    if (at->where) at->where += n * r->fold_where[d];
+    for (; d > 0 && at->index[d] == r->fold_shape[d]; d--) {
+        at->index[d] = 0;
+        at->index[d - 1]++;
+        at->in += r->fold_in[d - 1] - r->fold_shape[d] * r->fold_in[d];
+        if (at->where) at->where += r->fold_where[d - 1] - r->fold_shape[d] * r->fold_where[d];
+    }
+}
+
+/* ---- folding with a state, in the order of the indices ---- */
+
+static char *state_of(gb_gu_folder *w, int64_t i) { return w->acc[0] + i * w->r->item; }
+
+static void step_state(gb_gu_folder *w, int64_t i, int64_t first, int64_t n, const char *x,
+                       intptr_t x_step) {
+    char *args[1] = {(char *)x};
+    w->r->state.step(state_of(w, i), first, n, args, &x_step, w->r->state.data);
+}
+
+/* Neighbouring outputs: some rows are transposed, so that each output's elements are contiguous. */
+static void states_across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int64_t to) {
+    const gb_gu_reduction *r = w->r;
+    int d = r->nfold - 1;
+    int64_t rows = r->piece, item = r->in.kernel_item, column = GB_GU_R_COLUMN(rows * item);
+    intptr_t beside = r->nkept ? r->in.strides[r->nkept - 1] : 0;
+    for (int64_t f = from, run; f < to; f += run) {
+        run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
+        if (run > rows) run = rows;
+        for (int64_t i = 0; i < run; i++) {
+            const char *x = at->in + i * r->fold_in[d];
+            if (r->in.swapped)
+                for (int64_t c = 0; c < n; c++)
+                    gb_gu_pack(w->stage + c * column + i * item, &r->in, x + c * beside, beside, 1);
+            else gb_gu_cast(r->in.to, w->stage + i * item, column, r->in.from, x, beside, n);
+        }
+        for (int64_t c = 0; c < n; c++) step_state(w, c, f, run, w->stage + c * column, item);
+        if (gb_gu_folder_stopped(w, run * n)) return;
+        if (f + run < to) gb_gu_walk_on(r, at, run);
+    }
+}
+
+static void states_along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
+    const gb_gu_reduction *r = w->r;
+    int d = r->nfold - 1;
+    int64_t filled = 0, item = r->in.kernel_item;
+    for (int64_t f = from, run; f < to; f += run) {
+        run = r->fold_shape[d] - at->index[d] < to - f ? r->fold_shape[d] - at->index[d] : to - f;
+        if (run > r->piece - filled) run = r->piece - filled;
+        if (r->flags & GB_GU_R_STAGED) {
+            gb_gu_pack(w->stage + filled * item, &r->in, at->in, r->fold_in[d], run);
+            filled += run;
+            if (filled == r->piece || f + run == to) {
+                step_state(w, 0, f + run - filled, filled, w->stage, item);
+                filled = 0;
+            }
+        } else {
+            step_state(w, 0, f, run, at->in, r->fold_in[d]);
+        }
+        if (gb_gu_folder_stopped(w, run)) return;
+        if (f + run < to) gb_gu_walk_on(r, at, run);
+    }
+}
+
+char *gb_gu_fold_states(gb_gu_folder *w, const char *in, int64_t n, int64_t from, int64_t to) {
+    const gb_gu_reduction *r = w->r;
+    gb_gu_walk at;
+    for (int64_t i = 0; i < n; i++) memcpy(state_of(w, i), r->state.init, (size_t)r->state.size);
+    if (from == to) return w->acc[0];
+    gb_gu_walk_fold(r, &at, in, NULL, from);
+    if (r->flags & GB_GU_R_ACROSS) states_across(w, &at, n, from, to);
+    else states_along(w, &at, from, to);
+    return w->acc[0];
+}
+
+/* ---- folding with a two-input loop ----
+ *
+ * A row along memory is folded by the loop itself where the loop is NumPy's own (its output is also
+ * its first input, as in NumPy's reductions), else in lanes, which are then folded in halves.
+ * Neighbouring outputs are folded side by side. A full accumulator goes into that of the next
+ * level.
+ *
+ * The order depends on the shape and the strides alone, never on the number of outputs of a run:
+ * those of a failed run are folded again one by one. */
 
 #define SLOW_CALL 10e6 /* ns: calls of a slow kernel are cut so that they take about this long */
 
@@ -20,10 +151,15 @@ static void swap(char **a, char **b) {
     *b = t;
 }
 
+static void fail(gb_gu_folder *w, int64_t output) {
+    w->bad[output] = GB_GU_STATUS;
+    w->any_bad = GB_GU_STATUS;
+}
+
 enum { ONE_OUTPUT = -1 };
 
-/* out = f(a, b), n of them; a kernel of somebody else's in calls of bounded time. They belong
- * to the outputs from the first on, or all to one. */
+/* out = f(a, b), n times; a foreign kernel in calls of bounded time. The elements belong to the
+ * outputs from `first` on, or all to one. */
 static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b, intptr_t b_step,
                  char *out, intptr_t out_step, int64_t n, int64_t first) {
     const gb_gu_reduction *r = w->r;
@@ -45,9 +181,7 @@ static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b,
             memset(w->status, 0, (size_t)k);
             if (((gb_gu_status_loop)r->loop)(args, dims, steps, r->data, w->status))
                 for (int64_t i = 0; i < k; i++)
-                    if (w->status[i])
-                        w->any_bad = w->bad[first == ONE_OUTPUT ? 0 : first + at + i] =
-                            GB_GU_STATUS;
+                    if (w->status[i]) fail(w, first == ONE_OUTPUT ? 0 : first + at + i);
         }
         w->ns = (double)(gb_nanoseconds() - begin) / (double)k;
         if (w->ns > 1000 && gb_gu_folder_stopped(w, INT64_MAX)) return;
@@ -65,7 +199,7 @@ void gb_gu_combine(gb_gu_folder *w, char **into, const char *x, intptr_t step, i
     swap(into, &w->spare);
 }
 
-/* The lowest accumulator took something: when it is full, it goes up. */
+/* Counts into the lowest accumulator; a full one goes into the next level. */
 static void count(gb_gu_folder *w, int64_t n) {
     w->count[0]++;
     for (int l = 0; l + 1 < w->r->levels && w->count[l] == GB_GU_R_CASCADE; l++) {
@@ -76,7 +210,7 @@ static void count(gb_gu_folder *w, int64_t n) {
     }
 }
 
-/* Twice as much with each copy. */
+/* Copies a value n times, twice as much with each copy. */
 static void fill(char *to, const char *value, int64_t item, int64_t n) {
     if (n < 1) return;
     memcpy(to, value, (size_t)item);
@@ -86,7 +220,7 @@ static void fill(char *to, const char *value, int64_t item, int64_t n) {
     }
 }
 
-/* One more value for each of n outputs. */
+/* Folds one more value into each of n outputs. */
 static void absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
     if (w->count[0]) gb_gu_combine(w, &w->acc[0], x, step, n);
     else if (step == w->r->item) memcpy(w->acc[0], x, (size_t)(n * step));
@@ -98,7 +232,7 @@ static void absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
 
 /* ---- side by side ---- */
 
-/* Without branches, which a mask would send the wrong way half of the time. */
+/* Without branches: masks are hard to predict. */
 #define FOR_ITEM(item, DO)             \
     switch (item) {                    \
     case 1: DO(1) break;               \
@@ -108,7 +242,7 @@ static void absorb(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
     default: DO((size_t)(item)) break; \
     }
 
-/* Chosen items of a stretch, together, as they are in memory. */
+/* Packs the selected items of a stretch. */
 static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step,
                     int64_t item, int64_t n) {
     int64_t k = 0;
@@ -121,7 +255,7 @@ static int64_t pick(char *to, const char *x, intptr_t step, const char *mask, in
     return k;
 }
 
-/* The items of a stretch, and a value where the mask leaves one out. */
+/* Copies the items of a stretch, with `value` where the mask is 0. */
 static void blend(char *to, const char *x, intptr_t step, const char *mask, intptr_t mask_step,
                   const char *value, int64_t item, int64_t n) {
 #define BLEND(bytes)                \
@@ -130,18 +264,21 @@ static void blend(char *to, const char *x, intptr_t step, const char *mask, intp
     FOR_ITEM(item, BLEND)
 }
 
-/* Items in kernel form; what the mask leaves out is neither read nor converted. */
+/* Items in kernel form; masked items are neither read nor converted. */
 static int64_t picked(gb_gu_folder *w, char *to, const char *x, intptr_t step, const char *mask,
                       intptr_t mask_step, int64_t n) {
     const gb_gu_operand *in = &w->r->in;
-    if (!mask) return gb_gu_pack(to, in, x, step, n), n;
+    if (!mask) {
+        gb_gu_pack(to, in, x, step, n);
+        return n;
+    }
     if (in->from == in->to && !in->swapped) return pick(to, x, step, mask, mask_step, in->item, n);
     int64_t k = pick(w->raw, x, step, mask, mask_step, in->item, n);
     if (k) gb_gu_pack(to, in, w->raw, in->item, k);
     return k;
 }
 
-/* A masked row of outputs; without an identity only the chosen ones are touched. */
+/* A masked row of outputs; without an identity only the selected ones are touched. */
 static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t n) {
     const gb_gu_reduction *r = w->r;
     intptr_t step = r->in.strides[r->nkept - 1], mask_step = r->kept_where[r->nkept - 1];

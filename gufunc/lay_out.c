@@ -1,6 +1,6 @@
-/* lay_out.c: the loops of a call whose kernel is known: put in order, joined, cut into chunks. Go's
- * compiler ends here. A forked child, which has no Go, begins here: gb_gu_call_like makes a call of
- * any sizes for a kernel without core dimensions. */
+/* lay_out.c: the loops of a call whose kernel is known: ordered, joined, cut into chunks. The last
+ * step of Go's compiler, and the only one in a forked child, which has no Go: gb_gu_call_like makes
+ * a call of any sizes for a kernel without core dimensions. */
 #include "../alloc/planner.h"
 #include "call.h"
 
@@ -158,8 +158,8 @@ static int broadcast(gb_gu_call *c, const gb_gu_view *v, int n, int named, const
     return 0;
 }
 
-/* The order of dimensions from the largest stride of the input that has most; those without a
- * stride keep their place. */
+/* Orders dimensions by the strides of the input with most dimensions, the largest first; dimensions
+ * without a stride keep their place. */
 static void output_layout(const gb_gu_call *c, const gb_gu_tracks *t, int32_t *layout) {
     static const int64_t none[GB_MAXDIMS];
     const int64_t *like = none;
@@ -167,7 +167,9 @@ static void output_layout(const gb_gu_call *c, const gb_gu_tracks *t, int32_t *l
     for (int i = 0; i < c->nin; i++) {
         int count = 0;
         for (int d = 0; d < rank; d++) count += t->strides[i][d] != 0;
-        if (count > best) best = count, like = t->strides[i];
+        if (count <= best) continue;
+        best = count;
+        like = t->strides[i];
     }
     for (int d = 0; d < rank; d++) {
         if (!like[d]) continue;
@@ -216,21 +218,28 @@ gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int wh
     gb_gu_tracks tracks = {0};
     int32_t names[GB_MAXDIMS];
     int ok = 1, rank = outer_names(v, known->nop + where, named, names);
-    if (known->ncore || rank > GB_MAXDIMS)
-        return gb_refuse(e, GB_RUNTIME_ERROR,
-                         "a call with core dimensions, or too many dimensions"),
-               NULL;
+    if (known->ncore || rank > GB_MAXDIMS) {
+        gb_refuse(e, GB_RUNTIME_ERROR, "a call with core dimensions, or too many dimensions");
+        return NULL;
+    }
     for (int i = 0; i < known->nop + where; i++)
-        if (!v[i].absent && v[i].ndim > rank)
-            return gb_refuse(e, GB_SIGNATURE_ERROR,
-                             "an operand has %d outer dimensions; the result has %d", v[i].ndim,
-                             rank),
-                   NULL;
+        if (!v[i].absent && v[i].ndim > rank) {
+            gb_refuse(e, GB_SIGNATURE_ERROR,
+                      "an operand has %d outer dimensions; the result has %d", v[i].ndim, rank);
+            return NULL;
+        }
     gb_gu_call *c = gb_gu_call_new(known->nop);
-    if (!c) return gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call"), NULL;
-    c->nin = known->nin, c->nop = known->nop, c->form = known->form, c->fp_mask = known->fp_mask,
+    if (!c) {
+        gb_refuse(e, GB_MEMORY_ERROR, "no memory left for a call");
+        return NULL;
+    }
+    c->nin = known->nin;
+    c->nop = known->nop;
+    c->form = known->form;
+    c->fp_mask = known->fp_mask;
     c->kernel = known->kernel;
-    c->function = known->function, c->data = known->data;
+    c->function = known->function;
+    c->data = known->data;
     c->flags = (known->flags & ~(GB_GU_WHERE | GB_GU_GATHER | GB_GU_CASTS_OUT)) |
                (where ? GB_GU_WHERE : 0);
     c->outer_ndim = rank;
@@ -238,7 +247,10 @@ gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int wh
     ok = broadcast(c, v, c->nop + where, named, names, &tracks, e) == 0;
     for (int i = c->nin; ok && i < c->nop; i++)
         if (v[i].absent) ok = plan_output(c, i, named ? names : NULL, &tracks, e) == 0;
-    if (!ok) return gb_gu_call_free(c), NULL;
+    if (!ok) {
+        gb_gu_call_free(c);
+        return NULL;
+    }
     for (int i = 0; i < c->nop; i++) describe(c, i, &v[i]);
     gb_gu_call_nest(c, &tracks);
     gb_gu_call_cut(c);

@@ -1,7 +1,7 @@
-/* reduce.c: the tasks of a reduction: which outputs and which block, what becomes of the
- * results, and which of them failed. */
+/* reduce.c: the tasks of a reduction: a range of outputs and a block each, their results, and the
+ * failed outputs. */
 #include "cast.h"
-#include "folder.h"
+#include "reduction.h"
 #include "fpstate.h"
 
 gb_gu_reduction *gb_gu_reduction_new(int nout) {
@@ -15,8 +15,6 @@ void gb_gu_reduction_free(gb_gu_reduction *r) {
     gb_gu_call_free(r->call);
     free(r);
 }
-
-/* ---- where they lie ---- */
 
 /* The memory of output k, and how many follow it in the innermost kept loop. */
 static int64_t locate(const gb_gu_reducing *run, int64_t k, const char **in, const char **where,
@@ -54,7 +52,7 @@ int64_t gb_gu_reduce_failed(const gb_gu_reducing *run) {
 
 /* ---- results ---- */
 
-/* Write n results into their memory; of states, what they come to. */
+/* Writes n results into their memory; of states, their final values. */
 static void emit(gb_gu_folder *w, const char *acc, char **out, int64_t n) {
     const gb_gu_reduction *r = w->r;
     if (!(r->flags & GB_GU_R_STATE)) {
@@ -65,8 +63,10 @@ static void emit(gb_gu_folder *w, const char *acc, char **out, int64_t n) {
     char *outs[GB_GU_MAXARGS];
     for (int64_t i = 0; i < n; i++) {
         for (int o = 0; o < r->nout; o++) outs[o] = values[o];
-        if (r->state.final(acc + i * r->item, outs, r->state.data))
-            w->any_bad = w->bad[i] = GB_GU_STATUS;
+        if (r->state.final(acc + i * r->item, outs, r->state.data)) {
+            w->bad[i] = GB_GU_STATUS;
+            w->any_bad = GB_GU_STATUS;
+        }
         for (int o = 0; o < r->nout; o++)
             gb_gu_unpack(out[o] + (r->nkept ? i * r->out[o].strides[r->nkept - 1] : 0), 0,
                          &r->out[o], values[o], 1);
@@ -97,15 +97,15 @@ static char *join(gb_gu_folder *w, int64_t k, int64_t n) {
     return w->acc[0];
 }
 
-/* With out NULL only the flags count. */
+/* out NULL: only the flags are wanted. */
 static void work(gb_gu_folder *w, const stretch *s, const char *in, const char *where, char **out) {
     const gb_gu_reduction *r = w->r;
     if (w->any_bad) memset(w->bad, 0, (size_t)s->n);
     w->any_bad = 0;
-    char *acc = s->joins ? join(w, s->k, s->n)
-                : r->flags & GB_GU_R_STATE
-                    ? gb_gu_fold_states(w, in, s->n, s->from, s->to)
-                    : gb_gu_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
+    char *acc;
+    if (s->joins) acc = join(w, s->k, s->n);
+    else if (r->flags & GB_GU_R_STATE) acc = gb_gu_fold_states(w, in, s->n, s->from, s->to);
+    else acc = gb_gu_fold(w, in, where, s->n, s->from, s->to, s->block == 0);
     _Alignas(32) char nowhere[GB_GU_MAXARGS][GB_GU_MAX_ITEM];
     char *nowheres[GB_GU_MAXARGS];
     for (int o = 0; o < r->nout; o++) nowheres[o] = nowhere[o];
@@ -113,7 +113,7 @@ static void work(gb_gu_folder *w, const stretch *s, const char *in, const char *
     else if (out) memcpy(part_of(w->run, s->block, s->k), acc, (size_t)(s->n * r->item));
 }
 
-/* A flag was raised in a stretch of several outputs: each one again, alone. */
+/* A flag was raised in a stretch of several outputs: folds each again alone. */
 static void each(gb_gu_folder *w, const stretch *s, const char *in, const char *where) {
     const gb_gu_reduction *r = w->r;
     for (int64_t i = 0; i < s->n; i++) {
@@ -161,7 +161,7 @@ static void task(gb_gu_folder *w, int64_t number) {
 
 /* ---- a run ---- */
 
-/* Scratch memory of a worker: on the stack where it is little. */
+/* Scratch memory of a worker, on the stack where it fits. */
 #define WITH_FOLDER(run, w)                                           \
     _Alignas(64) char small_[6144];                                   \
     char *room_ = (run)->r->scratch <= (int64_t)sizeof small_         \
@@ -187,7 +187,8 @@ int gb_gu_reduce_begin(gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     run->codes = NULL;
     run->parts = NULL;
-    run->no_memory = run->stopped = 0;
+    run->no_memory = 0;
+    run->stopped = 0;
     run->owner = pthread_self();
     run->job = NULL;
     if (r->blocks > 1 &&

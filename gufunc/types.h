@@ -47,3 +47,9 @@ enum {
     GB_GU_PANICKED = 0x80
 };
 enum { GB_GU_FLAGS = GB_GU_INVALID | GB_GU_DIVIDE | GB_GU_OVERFLOW };
+
+/* The conversion loops of each instruction set (cast_base.c, cast_avx2_amd64.c): [to][from]. */
+typedef void (*gb_gu_cast_loop)(char *dst, intptr_t dst_step, const char *src, intptr_t src_step,
+                                int64_t n);
+extern const gb_gu_cast_loop gb_gu_casts_base[GB_REALS][GB_REALS],
+    gb_gu_casts_avx2[GB_REALS][GB_REALS];

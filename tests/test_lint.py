@@ -183,11 +183,11 @@ def compiled(files: Sources) -> list[str]:
     return wrong
 
 
-FACE_OF_CUDA = {"cuda/cuda.h", "cuda/strided.h", "cuda/exports.h"}
+FACE_OF_CUDA = {"cuda/cuda.h", "cuda/strided.h"}
 
 
 def driver(files: Sources) -> list[str]:
-    """What is outside cuda/ knows three headers of it, and no name of the driver's: another maker's
+    """What is outside cuda/ knows two headers of it, and no name of the driver's: another maker's
     driver is a room beside it.
     """
     wrong = []
@@ -308,7 +308,7 @@ WRONG = [
     ),
     (entries, "pyext/a.c", "static int (*f)(gb_error *) = gb_py_go->x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
-    (driver, "pyext/a.c", '#include "../cuda/blocks.h"\n'),
+    (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (
         clock,

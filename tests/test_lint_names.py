@@ -30,7 +30,7 @@ GROUND = {
 # standard's and in a GPU's names.
 INNER = re.compile(
     r"_body\.h$|^cuda/(fake|internal/fake)|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"
-    r"|^gufunc/kernels/loops/(lanes|headers|f32|f64|avx2|base)\.h$"
+    r"|^gufunc/kernels/loops/(lanes|real)\.h$"
 )
 OTHERS = re.compile(r"CU[a-z]|CU_|CUDA_|PY_|NPY_|Py_RETURN_|NO_IMPORT_ARRAY$|PyInit__core$")
 

@@ -184,7 +184,7 @@ def test_no_c_file_calls_in_a_circle() -> None:
 def test_no_header_is_above_what_includes_it() -> None:
     graph = with_headers(c_files(".c", ".h"))
     assert "alloc/slab" in graph["alloc/heap"]
-    assert "transfer/axes" in graph["cuda/pair"]
+    assert "transfer/axes" in graph["cuda/moves"]
     assert circle(graph) == []
 
 

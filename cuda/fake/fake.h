@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "../entries.h"
+#include "../driver.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
  * for allocators. */
 #include "device.h"
 #include "../exchange/exchange.h"
-#include "../../cuda/exports.h"
+#include "../../cuda/cuda.h"
 
 PyObject *gb_py_cuda_start(PyObject *self, PyObject *none) {
     gb_cuda_error e;
@@ -55,13 +55,13 @@ PyObject *gb_py_cuda_block(PyObject *self, PyObject *args) {
     want.offset = offset;
     want.stream = gb_py_queue_for(want.device).stream;
     PyObject *owner = gb_py_block_alloc(&want);
-    if (owner) gb_cuda_show(((gb_py_block_object *)owner)->block);
+    if (owner) gb_cuda_mark_exported(((gb_py_block_object *)owner)->block);
     return owner ? Py_BuildValue("(NK)", owner,
                                  (unsigned long long)((gb_py_block_object *)owner)->block->data)
                  : NULL;
 }
 
-/* {name: address} of the functions that other libraries allocate with (cuda/exports.h). */
+/* {name: address} of the functions that other libraries allocate with (cuda/cuda.h). */
 PyObject *gb_py_cuda_exports(PyObject *self, PyObject *none) {
 #define OF(name) #name, PyLong_FromVoidPtr((void *)gb_cuda_##name)
     return Py_BuildValue("{s:N,s:N,s:N,s:N,s:N,s:N,s:N}", OF(cupy_malloc), OF(cupy_malloc_managed),

@@ -20,7 +20,7 @@ static int pending_on(gb_py_field *f, gb_cuda_stream *stream) {
 /* From now on others may work on it without our knowing. */
 static void show(gb_py_field *f) {
     gb_cuda_block *block = gb_py_field_block(f);
-    if (block) gb_cuda_show(block);
+    if (block) gb_cuda_mark_exported(block);
 }
 
 static PyObject *get_interface(PyObject *self, void *_) {

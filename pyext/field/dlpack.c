@@ -38,8 +38,8 @@ static int order(gb_py_field *f, PyObject *stream_obj) {
     gb_cuda_stream stream;
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
-    int wanted = read_stream(stream_obj, &stream), seen = !block || block->shown;
-    if (block) gb_cuda_show(block);
+    int wanted = read_stream(stream_obj, &stream), seen = !block || block->exported;
+    if (block) gb_cuda_mark_exported(block);
     if (wanted <= 0) return wanted;
     if (gb_py_queue_of(stream, f->location.device, &on) < 0) return -1;
     if (block && gb_cuda_stream_wait_block(block, on, &e) < 0) return gb_py_cuda_raise(&e);
@@ -360,7 +360,7 @@ static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorV
                         .device = wanted->device,
                         .dtype = wanted->dtype,
                         .ndim = wanted->ndim};
-    gb_cuda_show(block);
+    gb_cuda_mark_exported(block);
     if ((*out = gb_dlpack_versioned(&d, block, release_cuda))) return 0;
     gb_cuda_release(block);
     fail(ctx, "MemoryError", "gridbuf: no memory for the tensor's description");
@@ -425,7 +425,7 @@ static int let_read(gb_py_field *f) {
     gb_cuda_error e;
     gb_cuda_block *block = f->location.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
     if (!f->location.gpu) return f->location.kind == GB_PY_HEAP ? 0 : gb_py_require_host_access(f);
-    if (block) gb_cuda_show(block);
+    if (block) gb_cuda_mark_exported(block);
     return block && gb_cuda_stream_wait_block(block, gb_py_queue_for(f->location.device), &e) < 0
                ? gb_py_cuda_raise(&e)
                : 0;

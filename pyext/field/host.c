@@ -17,7 +17,7 @@ int gb_py_require_host_access(gb_py_field *f) {
     Py_BEGIN_ALLOW_THREADS /* what others do with memory that they have seen is known to the whole
                               device only */
         rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
-    if (rc == 0 && (!block || block->shown)) rc = gb_cuda_synchronize(f->location.device, &e);
+    if (rc == 0 && (!block || block->exported)) rc = gb_cuda_synchronize(f->location.device, &e);
     Py_END_ALLOW_THREADS if (rc == 0 || e.status == GB_CUDA_NO_DRIVER ||
                              e.status == GB_CUDA_NO_DEVICE) return 0; /* nobody to wait for */
     return gb_py_cuda_raise(&e);

@@ -1,7 +1,7 @@
 /* control.c: calls the fake driver's own functions, which lie in a library of their own. */
 #include "control.h"
 
-#include "../../exports.h"
+#include "../../cuda.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 package faketest
 
 // #include "control.h"
-// #include "../../exports.h"
+// #include "../../cuda.h"
 import "C"
 
 import "unsafe"
 
-// CupyMalloc, CupyFree and the others are what other libraries are given (exports.h).
+// CupyMalloc, CupyFree and the others are what other libraries are given (cuda.h).
 func CupyMalloc(bytes int64, device int) uintptr {
 	return uintptr(C.gb_cuda_cupy_malloc(nil, C.size_t(bytes), C.int(device)))
 }

@@ -25,7 +25,7 @@ func Build(folder string, flags ...string) error {
 	_, here, _, _ := runtime.Caller(0)
 	path := filepath.Join(folder, "libcuda-fake.so")
 	sources := filepath.Join(filepath.Dir(here), "..", "..", "fake")
-	for _, pattern := range []string{"fake/*", "entries.h", "kernels.h"} { // go test runs again when a file it has looked at changes
+	for _, pattern := range []string{"fake/*", "driver.h", "kernels.h"} { // go test runs again when a file it has looked at changes
 		files, _ := filepath.Glob(filepath.Join(sources, "..", pattern))
 		for _, file := range files {
 			if _, err := os.Stat(file); err != nil {

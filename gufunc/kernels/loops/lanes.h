@@ -16,7 +16,8 @@ INLINE vec splat(REAL v) { return v - (vec){0}; }
 INLINE vec choose(mask m, vec a, vec b) { return (vec)(((mask)a & m) | ((mask)b & ~m)); }
 INLINE void exchange(mask m, vec *a, vec *b) {
     mask difference = ((mask)*a ^ (mask)*b) & m;
-    *a = (vec)((mask)*a ^ difference), *b = (vec)((mask)*b ^ difference);
+    *a = (vec)((mask)*a ^ difference);
+    *b = (vec)((mask)*b ^ difference);
 }
 INLINE vec magnitude(vec a) { return (vec)((mask)a & ~((mask)splat((REAL)-0.0))); }
 

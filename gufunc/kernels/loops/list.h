@@ -1,6 +1,6 @@
-/* list.h: every loop of this package, once. From here come the declarations, the rows of the
- * table, and what Go and Python say of it; ../sets_test.go tries all of them, and
- * looks whether the documentation names them.
+/* list.h: every loop of this package: the source of the declarations, the rows of the table, and
+ * the documentation in Go and Python. ../sets_test.go tries all of them, and checks that the
+ * documentation names them.
  *
  * T is the character of the element type, S the suffix of the functions for it and an
  * instruction set: the loop is gb_gu_k_NAME_S.

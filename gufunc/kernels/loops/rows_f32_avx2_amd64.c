@@ -1,7 +1,7 @@
 /* rows_f32_avx2_amd64.c: rows of float32 for AVX2 and FMA. */
-#include "f32.h"
-#include "avx2.h"
-#include "lanes.h"
+#define SINGLE
+#define AVX2 "avx2,fma"
+#include "real.h"
+
 #include "rows_body.h"
-#include "fold_body.h"
 GB_TARGET_END

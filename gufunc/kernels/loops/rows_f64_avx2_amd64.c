@@ -1,7 +1,6 @@
 /* rows_f64_avx2_amd64.c: rows of float64 for AVX2 and FMA. */
-#include "f64.h"
-#include "avx2.h"
-#include "lanes.h"
+#define AVX2 "avx2,fma"
+#include "real.h"
+
 #include "rows_body.h"
-#include "fold_body.h"
 GB_TARGET_END

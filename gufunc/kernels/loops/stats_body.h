@@ -9,11 +9,10 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* VECTOR bytes is what the machine takes at once; four of them go side by side, so that one need
- * not wait for the last. */
-typedef REAL stats_vec __attribute__((vector_size(VECTOR)));
-typedef WORD stats_mask __attribute__((vector_size(VECTOR)));
-enum { STATS_LANES = VECTOR / sizeof(REAL), STATS_STEP = 4 * STATS_LANES };
+/* Vectors of LANE_BYTES; four of them side by side hide the latency of each. */
+typedef REAL stats_vec __attribute__((vector_size(LANE_BYTES)));
+typedef WORD stats_mask __attribute__((vector_size(LANE_BYTES)));
+enum { STATS_LANES = LANE_BYTES / sizeof(REAL), STATS_STEP = 4 * STATS_LANES };
 static inline stats_vec stats_splat(REAL v) { return v - (stats_vec){0}; }
 static inline stats_vec stats_load(const char *p) {
     stats_vec v;
@@ -24,9 +23,20 @@ static inline stats_vec stats_choose(stats_mask m, stats_vec a, stats_vec b) {
     return (stats_vec)(((stats_mask)a & m) | ((stats_mask)b & ~m));
 }
 
-/* What the instruction set may say in one word: the further of two, top where v is a NaN; where one
- * of two is a NaN; and whether a mask has anything. */
-#ifndef STATS_MAX
+/* Single instructions where the set has them: the further of two, top where v is a NaN; whether one
+ * of two is a NaN; whether a mask has any bit. */
+#ifdef AVX2
+#ifdef SINGLE
+#define STATS_MAX(v, top) ((stats_vec)_mm256_max_ps(v, top))
+#define STATS_MIN(v, top) ((stats_vec)_mm256_min_ps(v, top))
+#define STATS_NAN(v, w) ((stats_mask)_mm256_cmp_ps(v, w, _CMP_UNORD_Q))
+#else
+#define STATS_MAX(v, top) ((stats_vec)_mm256_max_pd(v, top))
+#define STATS_MIN(v, top) ((stats_vec)_mm256_min_pd(v, top))
+#define STATS_NAN(v, w) ((stats_mask)_mm256_cmp_pd(v, w, _CMP_UNORD_Q))
+#endif
+static inline int stats_any(stats_mask m) { return !_mm256_testz_si256((__m256i)m, (__m256i)m); }
+#else
 #define STATS_MAX(v, top) stats_choose((v) > (top), v, top)
 #define STATS_MIN(v, top) stats_choose((v) < (top), v, top)
 #define STATS_NAN(v, w) (((v) != (v)) | ((w) != (w)))
@@ -35,33 +45,31 @@ static inline int stats_any(stats_mask m) {
     for (int l = 0; l < STATS_LANES; l++) any |= m[l];
     return any != 0;
 }
-#else
-static inline int stats_any(stats_mask m) { return STATS_ANY(m); }
 #endif
 
-#define STEP(name, state_t)                                                       \
-    void TYPED(name##_step)(void *state, intptr_t first, intptr_t n, char **args, \
-                            intptr_t const *steps, void *data) {                  \
-        name##_scan((state_t *)state, first, n, args[0], steps[0]);               \
+#define STEP(name, state_t)                                                     \
+    void ISA(name##_step)(void *state, intptr_t first, intptr_t n, char **args, \
+                          intptr_t const *steps, void *data) {                  \
+        name##_scan((state_t *)state, first, n, args[0], steps[0]);             \
     }
 #define ROWS(name, state_t, start, results)                                                \
-    intptr_t TYPED(name##_rows)(char **args, intptr_t const *dims, intptr_t const *steps,  \
-                                void *data, uint8_t *status) {                             \
+    intptr_t ISA(name##_rows)(char **args, intptr_t const *dims, intptr_t const *steps,    \
+                              void *data, uint8_t *status) {                               \
         intptr_t failed = 0;                                                               \
         for (intptr_t e = 0; e < dims[0]; e++) {                                           \
             state_t state = start;                                                         \
             char *outs[2] = {args[1] + e * steps[1],                                       \
                              (results) > 1 ? args[2] + e * steps[2] : NULL};               \
             name##_scan(&state, 0, dims[1], args[0] + e * steps[0], steps[1 + (results)]); \
-            if (!TYPED(name##_final)(&state, outs, data)) continue;                        \
+            if (!ISA(name##_final)(&state, outs, data)) continue;                          \
             failed++;                                                                      \
             if (status) status[e] = 1;                                                     \
         }                                                                                  \
         return failed;                                                                     \
     }
 
-/* better: is v further out than the best so far? further: which of two vectors' is. The extreme of
- * a packed stretch is found in vectors, then where it is. */
+/* better: whether v is further out than the best so far; further: the further elements of two
+ * vectors. The extreme of a packed stretch is found in vectors, then its index. */
 enum { STRETCH_OF_EXTREMES = 256 };
 #define EXTREME(name, better, further)                                                            \
     static void name##_each(gb_gu_extreme *s, intptr_t first, intptr_t n, const char *p,          \
@@ -126,13 +134,13 @@ enum { STRETCH_OF_EXTREMES = 256 };
         if (s->index < 0 || s->value == s->value)                                                 \
             name##_each(s, first + i, n - i, p + i * step, step);                                 \
     }                                                                                             \
-    void TYPED(name##_merge)(void *state, void const *later, void *data) {                        \
+    void ISA(name##_merge)(void *state, void const *later, void *data) {                          \
         gb_gu_extreme *s = state;                                                                 \
         const gb_gu_extreme *t = later;                                                           \
         if (t->index < 0 || (s->index >= 0 && s->value != s->value)) return;                      \
         if (s->index < 0 || t->value better s->value || t->value != t->value) *s = *t;            \
     }                                                                                             \
-    int TYPED(name##_final)(void const *state, char **outs, void *data) {                         \
+    int ISA(name##_final)(void const *state, char **outs, void *data) {                           \
         *(int64_t *)outs[0] = ((const gb_gu_extreme *)state)->index;                              \
         return ((const gb_gu_extreme *)state)->index < 0;                                         \
     }                                                                                             \
@@ -178,7 +186,7 @@ static void minmax_scan(gb_gu_range *s, intptr_t first, intptr_t n, const char *
     s->high = nan ? __builtin_nan("") : high;
     s->n += n;
 }
-void TYPED(minmax_merge)(void *state, void const *later, void *data) {
+void ISA(minmax_merge)(void *state, void const *later, void *data) {
     gb_gu_range *s = state;
     const gb_gu_range *t = later;
     if (!t->n) return;
@@ -190,7 +198,7 @@ void TYPED(minmax_merge)(void *state, void const *later, void *data) {
     if (t->high > s->high || t->high != t->high) s->high = t->high;
     s->n += t->n;
 }
-int TYPED(minmax_final)(void const *state, char **outs, void *data) {
+int ISA(minmax_final)(void const *state, char **outs, void *data) {
     const gb_gu_range *s = state;
     *(REAL *)outs[0] = s->n ? (REAL)s->low : (REAL)__builtin_nan("");
     *(REAL *)outs[1] = s->n ? (REAL)s->high : (REAL)__builtin_nan("");
@@ -199,7 +207,7 @@ int TYPED(minmax_final)(void const *state, char **outs, void *data) {
 STEP(minmax, gb_gu_range)
 ROWS(minmax, gb_gu_range, ((gb_gu_range){0, 0, 0}), 2)
 
-void TYPED(moments_merge)(void *state, void const *later, void *data) {
+void ISA(moments_merge)(void *state, void const *later, void *data) {
     gb_gu_moments *s = state;
     const gb_gu_moments *t = later;
     if (t->n == 0) return;
@@ -223,12 +231,12 @@ static void moments_scan(gb_gu_moments *s, intptr_t first, intptr_t n, const cha
             squares[i % SUMS] += d * d;
         }
         for (int i = 0; i < SUMS; i++) here.squares += squares[i];
-        TYPED(moments_merge)(s, &here, NULL);
+        ISA(moments_merge)(s, &here, NULL);
         p += k * step;
         n -= k;
     }
 }
-int TYPED(moments_final)(void const *state, char **outs, void *data) {
+int ISA(moments_final)(void const *state, char **outs, void *data) {
     const gb_gu_moments *s = state;
     *(REAL *)outs[0] = s->n ? (REAL)s->mean : (REAL)__builtin_nan("");
     *(REAL *)outs[1] = s->n ? (REAL)(s->squares / s->n) : (REAL)__builtin_nan("");

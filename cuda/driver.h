@@ -1,15 +1,21 @@
-/* entries.h: the part of the CUDA driver API that this room uses, written out, because
- * there is no cuda.h at build time. Names are the versioned ones that the library exports;
- * without a suffix such as _ptsz, stream 0 is the legacy default stream. */
+/* driver.h: the CUDA driver inside this room: the entry points in use, errors, fork, and the
+ * primary context of each GPU. */
 #pragma once
 
+#include "cuda.h"
+
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda.h"
+/* ---- entry points ---- */
+
+/* The part of the CUDA driver API that this room uses, written out, because there is no cuda.h at
+ * build time. Names are the versioned ones that the library exports; without a suffix such as
+ * _ptsz, stream 0 is the legacy default stream. */
 
 #define GB_CUDA_MIN_VERSION 11000
 #define GB_CUDA_MAX_DEVICES 64
@@ -128,3 +134,46 @@ typedef struct gb_cu_driver {
 extern gb_cu_driver gb_cu; /* filled by gb_cuda_start */
 
 #define GB_CU_STREAM(queue) ((CUstream)(uintptr_t)(queue).stream)
+
+/* ---- errors: these fill in *e, where e is not NULL, and return -1 ---- */
+
+int gb_cu_fail(gb_cuda_error *e, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int gb_cu_says(gb_cuda_error *e, CUresult code, const char *call); /* 0 when code is success */
+char *gb_cu_size(char room[32], int64_t bytes);                    /* "1.5 GiB" */
+
+/* Calls an entry point: 0, or -1 with the driver's error. */
+#define GB_CU(e, name, ...) gb_cu_says((e), gb_cu.name(__VA_ARGS__), #name)
+
+/* ---- fork ---- */
+
+/* Locks of this room. A thread that takes several takes them in this order, as fork does. */
+extern pthread_mutex_t gb_cu_making; /* of pools */
+extern pthread_mutex_t gb_cu_pool_locks[GB_CUDA_KINDS][GB_CUDA_MAX_DEVICES];
+extern pthread_mutex_t gb_cu_live_lock, gb_cu_streams_lock, gb_cu_events_lock;
+
+extern int gb_cu_in_child; /* the driver was in use before the fork */
+int gb_cu_after_fork(gb_cuda_error *e);
+int gb_cu_watch_fork(void);
+
+/* ---- contexts ---- */
+
+typedef struct gb_cu_device {
+    CUdevice device;
+    CUcontext context; /* the primary one, retained for as long as the process lives */
+    int memory_pools;  /* stream-ordered allocation is there and wanted */
+    int64_t total_bytes;
+    CUmodule kernels; /* relayout.c */
+    CUfunction functions[5][5];
+} gb_cu_device;
+
+/* Makes the primary context current until gb_cu_leave; NULL on error. Within another gb_cu_enter of
+ * the same device nothing is pushed. */
+gb_cu_device *gb_cu_enter(int device, gb_cuda_error *e);
+/* For releases, which no caller can repeat: tries twice. */
+gb_cu_device *gb_cu_enter_to_release(int device);
+void gb_cu_leave(void);
+int gb_cu_left(int rc); /* leaves, and returns rc */
+/* The device if it was entered before, else NULL; calls nothing of the driver. */
+gb_cu_device *gb_cu_retained(int device);
+int gb_cu_no_device(int device, gb_cuda_error *e); /* -1 */

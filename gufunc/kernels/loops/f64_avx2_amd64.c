@@ -1,5 +1,0 @@
-/* f64_avx2_amd64.c: matrices of float64 for AVX2 and FMA, which take the compiler long. */
-#include "f64.h"
-#include "avx2.h"
-#include "matrices_body.h"
-GB_TARGET_END
