@@ -19,7 +19,10 @@ func start() error {
 	for range processors + 2 { // all that run, and two that wait for one another in the runtime
 		ended.Add(1)
 		go func() {
-			defer ended.Done()
+			defer func() {
+				_ = recover() // the rule of every goroutine; nothing here panics
+				ended.Done()
+			}()
 			runtime.LockOSThread() // a thread of its own, which stays, idle, after the unlock
 			defer runtime.UnlockOSThread()
 			made <- struct{}{}

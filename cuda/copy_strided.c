@@ -1,6 +1,6 @@
 /* copy_strided.c: strided copies between host and GPU, within one GPU and from one to another. */
 #include "moves.h"
-#include "pool.h"
+#include "blocks.h"
 
 /* ---- chunks through pinned memory: while one is on the bus, the next is laid out ---- */
 

@@ -1,6 +1,6 @@
 /* order.c: the order of asynchronous work: epochs of a device, events, and the work in flight on a
  * block. */
-#include "pool.h"
+#include "blocks.h"
 
 #include "../alloc/clock.h"
 

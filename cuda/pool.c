@@ -1,6 +1,6 @@
 /* pool.c: taking and releasing blocks; the table of live blocks, guard bytes, the room's own
  * streams, and the pools as allocators of other libraries. */
-#include "pool.h"
+#include "blocks.h"
 
 #include "../alloc/heap.h"
 #include "../alloc/map.h"

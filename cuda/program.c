@@ -2,7 +2,7 @@
  * launch carries all of them out; entries that may add to the same places go in launches of their
  * own, one after the other, as they do on the host. */
 #include "moves.h"
-#include "pool.h"
+#include "blocks.h"
 
 struct gb_cuda_program {
     const gb_program *program;

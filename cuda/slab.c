@@ -1,5 +1,5 @@
 /* slab.c: pools, slabs of the driver's memory, their free blocks, and the cache of idle slabs. */
-#include "pool.h"
+#include "blocks.h"
 
 #include "../alloc/bound.h"
 #include "../alloc/map.h"

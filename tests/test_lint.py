@@ -308,7 +308,7 @@ WRONG = [
     ),
     (entries, "pyext/a.c", "static int (*f)(gb_error *) = gb_py_go->x;"),
     (signals, "alloc/a.go", 'import (\n\t"os/signal"\n)\n'),
-    (driver, "pyext/a.c", '#include "../cuda/pool.h"\n'),
+    (driver, "pyext/a.c", '#include "../cuda/blocks.h"\n'),
     (driver, "alloc/a.c", "int f(void *p) { return cuMemFree_v2(p); }"),
     (
         clock,

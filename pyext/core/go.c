@@ -56,7 +56,7 @@ static void *wait_for_unlock(void *lock) {
 static int has_room(gb_error *e) {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
     pthread_t made[MOST_THREADS];
-    const char *asked = getenv("GOMAXPROCS");
+    const char *asked = gb_setting("GOMAXPROCS");
     long processors = sysconf(_SC_NPROCESSORS_ONLN), others = asked ? atol(asked) : 0;
     if (processors < others) processors = others;
     int wanted = processors + BESIDES < MOST_THREADS ? (int)processors + BESIDES : MOST_THREADS;

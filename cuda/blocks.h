@@ -1,4 +1,4 @@
-/* pool.h: pools, slabs and blocks of device, pinned and managed memory.
+/* blocks.h: pools, slabs and blocks of device, pinned and managed memory.
  *
  * A slab is one allocation by the driver: a single large block, or many blocks of one small size
  * class. Each block has a record in host memory; device memory itself is never read. A free block
