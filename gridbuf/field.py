@@ -1,7 +1,8 @@
 """The methods of Field and Plan that are better said in Python; `install` gives them to the C
-types.
+types, and to Field those of gridbuf/named/ too.
 """
 
+import operator
 from functools import wraps
 from operator import attrgetter
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core, arrays
+from gridbuf.array_methods import ArrayMethods
 from gridbuf.docstrings import as_in
-from gridbuf.field_methods import METHODS
 from gridbuf.like import (
     CLASS_OF,
     OWN_TYPES,
@@ -22,7 +23,9 @@ from gridbuf.like import (
     prepare,
     renamed,
 )
-from gridbuf.wrapping import naming
+from gridbuf.positional_methods import PositionalMethods
+from gridbuf.validation import as_dtype
+from gridbuf.wrapping import array_protocol, naming
 
 Field = _core.Field
 
@@ -182,6 +185,185 @@ def _rebuild(
         field._dims_given = False
     copy_values(field, values)
     return field if cls is Field else _around(cls, field)
+
+
+# ---- a Field as an array and as a number
+
+
+def _on_host(self: _core.Field) -> _core.Field:
+    return self.to(device="cpu") if isinstance(self, _core.DeviceField) else self
+
+
+def _one(self: _core.Field) -> Any:
+    """The array of a Field that somebody takes for a number; a GPU's only where it has one
+    element.
+    """
+    return (_on_host(self) if self.size == 1 else self).numpy()
+
+
+def _float(self: _core.Field) -> float:
+    """Of a Field without indices; Python itself would read the bytes of the buffer as text."""
+    return float(_one(self))
+
+
+def _int(self: _core.Field) -> int:
+    return int(_one(self))
+
+
+def _complex(self: _core.Field) -> complex:
+    return complex(_one(self))
+
+
+def _index(self: _core.Field) -> int:
+    return operator.index(_one(self))
+
+
+def _values(self: _core.Field) -> Any:
+    """The values on the host."""
+    return _on_host(self).numpy()
+
+
+def _format(self: _core.Field, spec: str) -> str:
+    if spec and not self.ndim:
+        return format(_one(self)[()], spec)
+    return object.__format__(self, spec)
+
+
+def _array(self: _core.Field, dtype: Any = None, *, copy: bool | None = None) -> Any:
+    """NumPy's protocol: for dtypes without a buffer format; it refuses the memory of a GPU."""
+    return array_protocol(self.numpy(), dtype, copy)
+
+
+def _contains(self: _core.Field, value: Any) -> bool:
+    """Whether an element equals the value."""
+    return bool(np.any(np.equal(_on_host(self), value)))
+
+
+def to_numpy(self: _core.Field) -> Any:
+    """An ndarray over the same memory, as `numpy()`: by this name storages have it, and matplotlib
+    asks for it.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    TypeError
+        When the memory lies on a GPU.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.Field.ones(2, dims="K").to_numpy()
+    array([1., 1.])
+    """
+    return self.numpy()
+
+
+def astype(
+    self: _core.Field, dtype: Any, order: Any = "K", casting: Any = "unsafe", copy: bool = True
+) -> _core.Field:
+    """A Field of another dtype with the same layout, dims, origin and halo.
+
+    Parameters
+    ----------
+    dtype : dtype_like
+        Of the result.
+    order : str, optional
+        Ignored: the layout stays.
+    casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
+        Which conversions are allowed, as for `numpy.ndarray.astype`.
+    copy : bool, optional
+        False: this very Field where it has that dtype.
+
+    Returns
+    -------
+    Field
+        Of the same class.
+
+    Raises
+    ------
+    TypeError
+        When the conversion is not allowed.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> gb.Field.full((2, 2), 1.7, dims="IJ").astype("int32").tolist()
+    [[1, 1], [1, 1]]
+    """
+    wanted = as_dtype(dtype)
+    if not copy and wanted == self.dtype:
+        return self
+    if not np.can_cast(self.dtype, wanted, casting):
+        raise TypeError(
+            f"dtype: {self.dtype} does not convert to {wanted} with casting={casting!r}"
+        )
+    made: _core.Field = arrays.empty_like(self, wanted)
+    _core.copyto(made, self, casting="unsafe")
+    return made
+
+
+def fill(self: _core.Field, value: Any) -> None:
+    """Give every element one value.
+
+    Parameters
+    ----------
+    value : scalar
+        Converted as by assignment.
+
+    Examples
+    --------
+    >>> import gridbuf as gb
+    >>> f = gb.Field.zeros((2, 2), dims="IJ")
+    >>> f.fill(3.0)
+    >>> f.tolist()
+    [[3.0, 3.0], [3.0, 3.0]]
+    """
+    _core.fill(self, value)
+
+
+def view(self: _core.Field, kind: Any = None) -> Any:
+    """The same memory as another kind of array.
+
+    Parameters
+    ----------
+    kind : type, optional
+        `numpy.ndarray`: as `numpy()`; a class of Fields, or nothing: as a Field with the same names
+        and halo.
+
+    Returns
+    -------
+    numpy.ndarray or Field
+
+    Raises
+    ------
+    TypeError
+        When kind is neither; bytes are read as another dtype by `field.numpy().view(dtype)`.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, numpy as np
+    >>> f = gb.Field.zeros((2, 2), dims="IJ")
+    >>> type(f.view(np.ndarray)), f.view().dims
+    (<class 'numpy.ndarray'>, ('I', 'J'))
+    """
+    if kind is np.ndarray:
+        return self.numpy()
+    if kind is None:
+        return self[...]
+    if isinstance(kind, type) and issubclass(kind, _core.Field):
+        return kind(self)
+    raise TypeError(
+        f"kind: expected numpy.ndarray or a class of Fields, got {kind!r};"
+        f" field.numpy().view({kind!r}) reads bytes anew"
+    )
+
+
+def _flags(self: _core.Field) -> Any:
+    """NumPy's (or cupy's) flags of the memory."""
+    return self.cupy().flags if isinstance(self, _core.DeviceField) else self.numpy().flags
 
 
 # --- subclasses
@@ -368,14 +550,24 @@ def _plan_html(self: _core.Plan) -> str:
 
 def install() -> None:
     """Give the C types their Python methods."""
+    for mixin in (PositionalMethods, ArrayMethods):
+        for name, method in vars(mixin).items():
+            if not name.startswith("_"):
+                setattr(Field, name, method)
     methods: dict[str, Any] = {
+        "__float__": _float, "__int__": _int, "__complex__": _complex, "__index__": _index,
+        "__contains__": _contains, "__format__": _format, "__array__": _array,
+        "_values": _values,
+        "to_numpy": to_numpy, "astype": astype, "fill": fill, "view": view,
+        "flags": property(_flags),
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
         "_repr_html_": _html,
         "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain),
         "__gt_data_interface__": property(_gt_interface),
-        "__init_subclass__": classmethod(_init_subclass), "__repr__": _field_repr, **METHODS,
+        "__init_subclass__": classmethod(_init_subclass), "__repr__": _field_repr,
+        "from_array": staticmethod(from_array),
     }  # fmt: skip
-    for name, method in {"from_array": staticmethod(from_array), **methods}.items():
+    for name, method in methods.items():
         setattr(Field, name, method)
     for name, method in {
         "of": staticmethod(plan_of),

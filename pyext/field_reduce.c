@@ -1,6 +1,7 @@
 /* field_reduce.c: reductions of host Fields over indices given by name or number, by what NumPy
  * reduces arrays with. Wrong names, Fields elsewhere and of users' classes, `out`, `where` and the
  * like are gridbuf.fields.reductions'. */
+#include "core/upcall.h"
 #include "field/field.h"
 
 /* Marks the indices that `part` means: a number, or names of I, J and K. 0: for Python to judge. */
@@ -50,7 +51,9 @@ PyObject *gb_py_field_holding(gb_py_field *made, PyArrayObject *found) {
     return array && PyArray_CopyInto((PyArrayObject *)array, found) == 0 ? Py_NewRef(field) : NULL;
 }
 
-static PyObject *as_field(const gb_py_field *lead, PyArrayObject *found, const int *kept, int n) {
+static PyObject *as_field(const gb_py_field *lead, PyObject *values, const int *kept, int n) {
+    GB_PY_OWNED PyArrayObject *found = (PyArrayObject *)PyArray_FROM_O(values);
+    if (!found) return NULL;
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(found));
     return dtype ? gb_py_field_holding(gb_py_field_of_indices(lead, kept, n, dtype), found) : NULL;
 }
@@ -69,17 +72,23 @@ PyObject *gb_py_field_reduced(PyObject *of_numpy, PyObject *field, PyObject *axi
         axis == Py_None ? Py_NewRef(Py_None) : numbers_of(over, f->geometry.ndim);
     GB_PY_OWNED PyObject *found =
         array && numbers ? PyObject_CallFunctionObjArgs(of_numpy, array, numbers, NULL) : NULL;
-    if (!found || n == 0) return Py_XNewRef(found);
-    if (PyArray_CheckExact(found) && PyArray_NDIM((PyArrayObject *)found) == n)
-        return as_field(f, (PyArrayObject *)found, kept, n);
+    if (!found || axis == Py_None) return Py_XNewRef(found);
+    if (n ? PyArray_CheckExact(found) && PyArray_NDIM((PyArrayObject *)found) == n
+          : PyArray_IsScalar(found, Generic))
+        return as_field(f, found, kept, n);
     Py_RETURN_NOTIMPLEMENTED;
 }
 
-/* field_reduced(of_numpy, field, axis): NotImplemented where there is more to be asked. */
-PyObject *gb_py_field_reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+/* reduced(function, obj, axis): NumPy's function with nothing but an axis; NotImplemented where
+ * there is more to be asked. */
+PyObject *gb_py_reduced(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 3)
         return PyErr_Format(PyExc_TypeError,
-                            "field_reduce() takes of_numpy, field and axis, got %zd arguments",
-                            nargs);
-    return gb_py_field_reduced(args[0], args[1], args[2]);
+                            "reduced() takes function, obj and axis, got %zd arguments", nargs);
+    PyObject *whole = gb_py_upcall_get(GB_PY_UP_WHOLE);
+    PyObject *of_numpy =
+        whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, args[0]) : NULL;
+    if (of_numpy) return gb_py_field_reduced(of_numpy, args[1], args[2]);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NOTIMPLEMENTED;
 }

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.storage.request import Request
+from gridbuf.storage.devices import Request
 
 
 def bare(obj: Any) -> Any:
@@ -55,6 +55,9 @@ class FakeArray:
         assert method == "__call__"
         getattr(ufunc, method)(*map(bare, inputs), out=bare(out), **kwargs)
         return out[0] if len(out) == 1 else out
+
+    def reshape(self, shape: Any) -> "FakeArray":
+        return FakeArray(self.hidden.reshape(shape))
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 0)

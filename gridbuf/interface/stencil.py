@@ -17,7 +17,7 @@ from gridbuf.interface.domains import (
     repeated,
     resolve_origins,
 )
-from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.classes import CPUStorage
 
 _READ_OR_WRITE, _WRITE = 3, 2  # gt4py's AccessKind
 _NUMBERS = (bool, int, float, complex, np.generic)

@@ -21,7 +21,7 @@ import xarray as xr
 from gridbuf import _core
 from gridbuf.names import as_numpy, entries_of, get_dims, is_name, shared_halo
 from gridbuf.storage import Storage
-from gridbuf.storage.held import Held
+from gridbuf.storage.xarray import Held
 from gridbuf.validation import boolean, mapping
 
 # Attributes that gridbuf 0.2 wrote into arrays and files: taken out where one of these is the

@@ -1,61 +1,49 @@
-"""New storages: memory of the class that device and managed ask for."""
+"""Memory for storages: laid out and aligned as a Meta says, on the host and on a device."""
 
 import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gridbuf.storage import devices, memory
-from gridbuf.storage.base import Storage
-from gridbuf.storage.cpu import CPUStorage
-from gridbuf.storage.gpu import GPUStorage
-from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
+from gridbuf import _core
+from gridbuf.storage import devices
 from gridbuf.storage.meta import Meta
-from gridbuf.storage.request import Request
-from gridbuf.storage.sync import Pair, SyncState
 
 
-def class_of(device: int | None, managed: str | None) -> type[Storage]:
-    """Which class the two parameters mean."""
-    if device is None:
-        return CPUStorage
-    if managed is None:
-        return GPUStorage
-    return SoftwareManagedGPUStorage if managed == "gt4py" else CUDAManagedGPUStorage
+def host_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> NDArray[Any]:
+    """A host array."""
+    return _core.empty_elements(
+        shape, dtype, meta.ranks, meta.aligned_index, alignment=meta.alignment
+    )
 
 
-def _request(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Request:
-    plan = memory.plan(shape, dtype, meta)
+def host_plan(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> _core.Plan:
+    """The plan that `host_empty` allocates by; C keeps it for the next such request."""
+    return _core.plan(
+        shape, dtype, layout=meta.ranks, aligned_index=meta.aligned_index, alignment=meta.alignment
+    )
+
+
+def request(
+    shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int
+) -> devices.Request:
+    """What a device is asked for: the boundary is the alignment alone."""
+    plan = _core.plan(
+        shape,
+        dtype,
+        layout=meta.ranks,
+        aligned_index=meta.aligned_index,
+        byte_alignment=1,
+        alignment=meta.alignment,
+    )
     nbytes = plan.offset + dtype.itemsize * math.prod(max(n, 1) for n in plan.padded_shape)
-    return Request(
-        shape, dtype, plan.strides, plan.offset, nbytes, meta.alignment * dtype.itemsize, device
-    )
+    boundary = meta.alignment * dtype.itemsize
+    return devices.Request(shape, dtype, plan.strides, plan.offset, nbytes, boundary, device)
 
 
-def device_empty(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int) -> Any:
-    """A device array laid out and aligned as meta says."""
-    return devices.current().empty(_request(shape, dtype, meta, device))
-
-
-def new(
-    cls: type[Storage],
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    meta: Meta,
-    device: int | None = None,
-    sync_state: SyncState | None = None,
-) -> Storage:
-    """An uninitialised storage; a software-managed one is clean unless it is given a state."""
-    if issubclass(cls, CPUStorage):
-        return cls._of(memory.empty(shape, dtype, meta), None, meta)
-    number = 0 if device is None else device
-    if issubclass(cls, GPUStorage):
-        return cls._of(None, device_empty(shape, dtype, meta, number), meta)
-    if issubclass(cls, CUDAManagedGPUStorage):
-        host, dev = devices.current().managed(_request(shape, dtype, meta, number))
-        return cls._of(host, dev, meta)
-    dev = device_empty(shape, dtype, meta, number)
-    host = memory.empty(shape, dtype, meta)
-    return cls._of(
-        host, dev, meta, Pair(host, dev, SyncState() if sync_state is None else sync_state)
-    )
+def device_empty(
+    shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int | None
+) -> Any:
+    """A device array; `device` None: on the first GPU."""
+    return devices.current().empty(request(shape, dtype, meta, device or 0))

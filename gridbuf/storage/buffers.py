@@ -6,12 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.docstrings import as_in
 from gridbuf.storage.meta import Meta
-from gridbuf.storage.sync import Pair, writing
+from gridbuf.storage.sync import BufferPair, SyncState, writing
 from gridbuf.validation import boolean
 
 _NO_STATE: AbstractContextManager[Any] = nullcontext()
@@ -22,14 +23,15 @@ class GTNoSuchBufferError(RuntimeError):
 
 
 class Buffers(_core.StorageBase):
-    """What a storage does with its buffers."""
+    """The memory of a storage."""
 
     __slots__ = ()
     _has_host: ClassVar[bool] = False
     _has_device: ClassVar[bool] = False
+    _managed: ClassVar[str | None] = None  # the value of `managed` that makes the class
 
     _meta: Meta
-    _pair: Pair | None
+    _pair: BufferPair | None
 
     def _mapped(self, change: Callable[[Any], Any], meta: Meta) -> Self:
         """A view: the same change made to each buffer."""
@@ -42,7 +44,7 @@ class Buffers(_core.StorageBase):
         """The buffer that is asked for shape, strides and dtype."""
         return self._dev if self._host is None else self._host
 
-    # --- buffers, brought up to date
+    # ---- buffers, brought up to date
 
     def _on_host(self) -> Any:
         """The host buffer with the newest values."""
@@ -77,7 +79,19 @@ class Buffers(_core.StorageBase):
         """The newest values on the host: a view, or a copy where only the device has them."""
         return self.to_numpy()
 
-    # --- arrays
+    @classmethod
+    def _new(
+        cls,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        meta: Meta,
+        device: int | None = None,
+        state: SyncState | None = None,
+    ) -> Self:
+        """An uninitialised storage. A software-managed one is clean unless it is given a state."""
+        raise NotImplementedError
+
+    # ---- arrays
 
     def to_numpy(self) -> NDArray[Any]:
         """A NumPy view of the host buffer, brought up to date.
@@ -141,7 +155,7 @@ class Buffers(_core.StorageBase):
         """
         return self.to_numpy() if self._dev is None else self.to_cupy()
 
-    # --- synchronisation: only a software-managed storage has something to do
+    # ---- synchronisation: only a software-managed storage has something to do
 
     def device_to_host(self, *, force: bool = False) -> None:
         """Copy device to host if the device was modified.

@@ -5,15 +5,26 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 
 from gridbuf import _core, defaults
+from gridbuf.common import BoundedCache
 from gridbuf.docstrings import as_in
-from gridbuf.joining import SCALARS
-from gridbuf.storage import remembered
-from gridbuf.storage.allocation import class_of, new
+from gridbuf.storage.allocation import host_plan
 from gridbuf.storage.base import Storage
-from gridbuf.storage.cpu import CPUStorage
+from gridbuf.storage.classes import CPUStorage, class_of
+from gridbuf.storage.meta import Meta
 from gridbuf.storage.parameters import Parameters, resolve
 from gridbuf.storage.sources import Source
 from gridbuf.wrapping import naming
+
+# What a request came to, by what it was: programs ask for the same storages in every step. Only
+# what cannot change is a key (`request_of` of pyext/storage/request.c says what that is). The
+# answer is a plan of host memory and the Meta, for what is a host storage.
+ANSWERS: BoundedCache[tuple[_core.Plan, Meta]] = BoundedCache(1024)
+
+
+def remember(key: tuple[Any, ...] | None, made: Any) -> None:
+    """Note what a request came to."""
+    if key is not None and type(made) is CPUStorage:
+        ANSWERS[key] = host_plan(made.shape, made.dtype, made._meta), made._meta
 
 
 class Spec(TypedDict, total=False):
@@ -40,7 +51,7 @@ class DataSpec(Spec, total=False):
 
 def allocate(parameters: Parameters) -> Storage:
     p = parameters
-    return new(class_of(p.device, p.managed), p.shape, p.dtype, p.meta, p.device)
+    return class_of(p.device, p.managed)._new(p.shape, p.dtype, p.meta, p.device)
 
 
 def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
@@ -49,7 +60,7 @@ def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
         spec.get(name) is not None for name in ("backend", "defaults", "layout")
     ):
         spec = {**spec, "defaults": defaults.of_storages()}
-    found = _core.known_storage(remembered.ANSWERS, shape, dtype, spec, zero)
+    found = _core.known_storage(ANSWERS, shape, dtype, spec, zero)
     return (
         found
         if type(found) is CPUStorage
@@ -59,7 +70,7 @@ def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
 
 def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage like the data; zero: of zeros."""
-    found = _core.known_like(remembered.ANSWERS, data, dtype, spec, zero, None)
+    found = _core.known_like(ANSWERS, data, dtype, spec, zero, None)
     if type(found) is CPUStorage:
         return found
     for name in ("shape", "axes", "dims", "dimensions"):
@@ -71,13 +82,13 @@ def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
 def _new(key: tuple[Any, ...] | None, parameters: Parameters, zero: bool) -> Storage:
     """The storage of a request that was not known."""
     made = allocate(parameters)
-    remembered.remember(key, made)
+    remember(key, made)
     return _filled(made, 0) if zero else made
 
 
 def _filled(storage: Storage, value: Any) -> Storage:
     """Both sides filled, so that a software-managed storage stays clean."""
-    if type(value) not in SCALARS:
+    if type(value) not in (bool, int, float, complex):
         with naming("fill_value"):
             value = _core.values(value)
     if type(storage) is CPUStorage:

@@ -5,12 +5,20 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.joining import adapted, into, is_scalar, lacking, sliced, spread
-from gridbuf.storage import devices, operands
+from gridbuf.named.broadcasting import (
+    Names,
+    adapted,
+    fitted,
+    into,
+    is_scalar,
+    lacking,
+    without_ones,
+)
+from gridbuf.storage import devices
 from gridbuf.storage.base import Storage
-from gridbuf.storage.broadcasting import fitted, name_array, without_ones
-from gridbuf.storage.managed import SoftwareManagedGPUStorage
-from gridbuf.storage.meta import Meta, aligned_in_view
+from gridbuf.storage.classes import SoftwareManagedGPUStorage
+from gridbuf.storage.meta import Picks, meta_of_view
+from gridbuf.storage.results import STORAGES, fetch, of_dtype, on_device, values_of
 from gridbuf.storage.sync import SyncState
 
 _Cuts = tuple[Any, ...]  # one int or slice per index
@@ -47,23 +55,7 @@ def _basic(key: Any, ndim: int) -> tuple[_Cuts, bool] | None:
     return tuple(cuts), single
 
 
-_Picks = tuple[tuple[int, Any], ...]
-
-
-def meta_of_view(meta: Meta, picks: _Picks) -> Meta:
-    """The metadata of a view; pyext/storage/cut.c, which asks for it, remembers the answers.
-
-    `picks` has for each index its size, and what is taken of it: (first, step, how many), or an int
-    where the index goes.
-    """
-    kept = tuple(i for i, (_, taken) in enumerate(picks) if isinstance(taken, tuple))
-    halo = tuple(sliced(meta.halo[i], picks[i][0], spread(*picks[i][1])) for i in kept)
-    return meta.selected(
-        kept, halo=halo, aligned_index=aligned_in_view(meta, [taken for _, taken in picks])
-    )
-
-
-def _picks(shape: tuple[int, ...], cuts: _Cuts) -> _Picks:
+def _picks(shape: tuple[int, ...], cuts: _Cuts) -> Picks:
     """`cuts` as meta_of_view wants them."""
     found: list[tuple[int, Any]] = []
     for size, cut in zip(shape, cuts, strict=True):
@@ -111,7 +103,7 @@ def _advanced(key: Any, storage: Storage, device: bool) -> Any:
                 f"key: a storage with the axes {key.axes!r} cannot select from one with"
                 f" {storage.axes!r}"
             )
-        order = into(key.axes, storage.axes)
+        order = into(tuple(key.axes), tuple(storage.axes))
         if adapted(key._array, order).shape != storage.shape:
             raise IndexError(
                 f"key: its shape {key.shape} is not that of the storage, {storage.shape}"
@@ -141,7 +133,7 @@ def _key_on(part: Any, device: bool) -> Any:
         return part
     if devices.is_device_array(part):
         return part if device else devices.current().to_host(part)
-    array = operands.values_of(part, "key")
+    array = values_of(part, "key")
     if not array.size and not hasattr(part, "dtype"):
         array = array.astype(np.intp)  # an empty list is one of floats
     return devices.current().from_host(array) if device else array
@@ -149,26 +141,22 @@ def _key_on(part: Any, device: bool) -> Any:
 
 def setitem(storage: Storage, key: Any, value: Any) -> None:
     """Write values, broadcast by axis name; advanced keys as NumPy does."""
-    value = operands.of_dtype(value, storage.dtype)
+    value = of_dtype(value, storage.dtype)
     device = _side(storage, value)
-    source = (
-        value
-        if is_scalar(value)
-        else operands.fetch(value, operands.governing((storage, value)), device)
-    )
+    source = value if is_scalar(value) else fetch(value, STORAGES.lead((storage, value)), device)
     found = _basic(key, storage.ndim)
     advanced = None
     if found is None:
         advanced = _advanced(key, storage, device)
         source = _where_selected(source, value, key, storage)
     with storage._writing():
-        target = operands.fetch(storage, storage, device, "storage")
+        target = fetch(storage, storage, device, "storage")
         if found is None:
             target[advanced] = source
         else:
             cuts, _ = found
             view = target[(*cuts, ...)]
-            axes = "".join(
+            axes = tuple(
                 name for name, cut in zip(storage.axes, cuts, strict=True) if isinstance(cut, slice)
             )
             view[...] = source if is_scalar(source) else _named(source, value, axes, view.shape)
@@ -182,8 +170,8 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
     What several lists or a mask of many axes select has no names; what a list selects along an axis
     is that axis.
     """
-    described = operands.describe(value)
-    if described is None or described.axes is None:
+    described = STORAGES.describe(value)
+    if described is None or described.names is None:
         return source
     parts = list(key) if isinstance(key, tuple) else [key]
     if Ellipsis in [part for part in parts if part is Ellipsis]:
@@ -198,7 +186,7 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         or np.ndim(lists[0]) != 1
     ):
         raise TypeError(
-            f"value: a storage with the axes {described.axes!r} goes by name, and what the key"
+            f"value: a storage with the axes {STORAGES.show(described.names)} goes by name, and what the key"
             " selects has no names; numpy.copyto(s, value, where=mask) does, numpy.asarray(value)"
             " goes by position"
         )
@@ -214,30 +202,28 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         picked = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
         if picked != list(range(picked[0], picked[-1] + 1)):
             kept = [listed, *(name for name in kept if name != listed)]
-    missing = "".join(lacking(described.axes, kept))
-    if missing:
-        raise ValueError(
-            f"value: its axes {described.axes!r} do not fit into {''.join(kept)!r}, which lack"
-            f" {missing!r}"
-        )
-    return adapted(source, into(described.axes, "".join(kept)))
+    return _fitting(source, described.names, tuple(kept))
 
 
-def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
+def _named(source: Any, value: Any, axes: tuple[str, ...], shape: tuple[int, ...]) -> Any:
     """The value's array with its indices where the target has those of the same name."""
-    described = operands.describe(value)
+    described = STORAGES.describe(value)
     if described is None:
         return source
-    if described.axes is None:
-        own = name_array(described.shape, None, (axes, shape))
-        if not lacking(without_ones(own, described.shape, axes)[0], axes):
-            return adapted(source, fitted(own, described.shape, axes))
-    else:
-        own = described.axes
-    missing = "".join(lacking(own, axes))
-    if missing:
+    if described.names is not None:
+        return _fitting(source, described.names, axes)
+    own = STORAGES.name_array(described.shape, None, (axes, shape))
+    if not lacking(without_ones(own, described.shape, axes)[0], axes):
+        return adapted(source, fitted(own, described.shape, axes))
+    return _fitting(source, own, axes)
+
+
+def _fitting(source: Any, own: Names, axes: tuple[str, ...]) -> Any:
+    """An array with the indices `own` in the order of axes; ValueError where axes lack some."""
+    if missing := lacking(own, axes):
         raise ValueError(
-            f"value: its axes {own!r} do not fit into {axes!r}, which lack {missing!r}"
+            f"value: its axes {STORAGES.show(own)} do not fit into {STORAGES.show(axes)}, which"
+            f" lack {STORAGES.listed(missing)}"
         )
     return adapted(source, into(own, axes))
 
@@ -245,8 +231,8 @@ def _named(source: Any, value: Any, axes: str, shape: tuple[int, ...]) -> Any:
 def _side(storage: Storage, value: Any) -> bool:
     """Whether to write on the device."""
     if not isinstance(storage, SoftwareManagedGPUStorage):
-        lead = operands.governing((storage, value))
-        return operands.on_device(lead, (value,), (storage,))
+        lead = STORAGES.lead((storage, value))
+        return on_device(lead, (value,), (storage,))
     if isinstance(value, SoftwareManagedGPUStorage):
         states = {storage.sync_state.state, value.sync_state.state}
         # What is newer on the host is worth a transfer only if the other side has news too.

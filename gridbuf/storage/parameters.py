@@ -10,10 +10,20 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.names import read_names
-from gridbuf.storage import layout, memory
-from gridbuf.storage.axes import LETTERS, check_axes, default_axes, non_negative
-from gridbuf.storage.halo import Halo, check_halo, lower
-from gridbuf.storage.meta import Meta, meta_of
+from gridbuf.storage.meta import (
+    LETTERS,
+    ORDERS,
+    Halo,
+    Meta,
+    check_axes,
+    check_halo,
+    check_layout,
+    default_axes,
+    layout_of_order,
+    lower,
+    meta_of,
+    non_negative,
+)
 from gridbuf.validation import as_dtype, integer, suggestion
 
 KEYWORDS = (
@@ -75,7 +85,7 @@ class Parameters:
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that storages support: booleans, integers, floats and complex numbers."""
-    if isinstance(dtype, str) and dtype in _core.backends() and dtype not in layout.ORDERS:
+    if isinstance(dtype, str) and dtype in _core.backends() and dtype not in ORDERS:
         raise TypeError(f"dtype: {dtype!r} is a backend, which goes by name: defaults={dtype!r}")
     found = as_dtype(dtype)
     if found.kind not in "biufc" or found.shape:
@@ -127,14 +137,15 @@ def _preset(name: Any, axes: str, word: str) -> dict[str, Any]:
     """What a `defaults` preset, given as `word`, sets; C and F set the layout only."""
     if not isinstance(name, str):
         raise TypeError(f"{word}: expected the name of a preset, got {name!r}")
-    if name in layout.ORDERS:
-        return {"layout": layout.of_order(name, axes)}
+    if name in ORDERS:
+        return {"layout": layout_of_order(name, axes)}
     if name not in _core.backends():
         near = suggestion(name, _core.backends())
         raise ValueError(
             f"{word}: {name!r} is not known; there are {', '.join(_core.backends())}{near}"
         )
-    ranks, alignment, device = memory.preset(name)
+    ranks, alignment, device = _core.preset(name, "IJK")
+    assert ranks is not None
     letters = "".join(LETTERS[ranks.index(rank)] for rank in range(3))
     return {
         "layout": letters,
@@ -210,7 +221,7 @@ def resolve(dtype: Any, spec: dict[str, Any], known: Known | None = None) -> Par
 
     chosen = {**preset, **given}
     if "layout" in chosen:
-        letters = layout.check_layout(chosen["layout"], axes)
+        letters = check_layout(chosen["layout"], axes)
     else:
         letters = known.layout if known is not None and known.layout is not None else LETTERS
     if "alignment" in chosen:

@@ -1,8 +1,16 @@
 """The names of gridbuf.storage, loaded together when the first of them is asked for."""
 
-from gridbuf.storage import methods as methods
 from gridbuf.storage.base import Storage
 from gridbuf.storage.buffers import GTNoSuchBufferError
+from gridbuf.storage.classes import (
+    CPUStorage,
+    CUDAManagedGPUStorage,
+    CudaManagedGPUStorage,
+    CUDASyncedGPUStorage,
+    GPUStorage,
+    GT4PySyncedGPUStorage,
+    SoftwareManagedGPUStorage,
+)
 from gridbuf.storage.constructors import (
     empty,
     empty_like,
@@ -12,15 +20,6 @@ from gridbuf.storage.constructors import (
     ones_like,
     zeros,
     zeros_like,
-)
-from gridbuf.storage.cpu import CPUStorage
-from gridbuf.storage.gpu import GPUStorage
-from gridbuf.storage.managed import (
-    CUDAManagedGPUStorage,
-    CudaManagedGPUStorage,
-    CUDASyncedGPUStorage,
-    GT4PySyncedGPUStorage,
-    SoftwareManagedGPUStorage,
 )
 from gridbuf.storage.sync import SyncState
 from gridbuf.storage.wrapping import as_storage, storage

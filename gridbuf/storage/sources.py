@@ -1,5 +1,6 @@
 """What a constructor was given as data: arrays, Fields, storages, on the host and on the device."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,24 +8,16 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.names import as_numpy, named, shared_halo
-from gridbuf.storage import devices, layout
-from gridbuf.storage.axes import LETTERS, default_axes
+from gridbuf.storage import devices
 from gridbuf.storage.base import Storage
-from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
+from gridbuf.storage.meta import LETTERS, default_axes, layout_of_strides
 from gridbuf.storage.parameters import Known
 from gridbuf.wrapping import check_mask, values
 
 
-def managed_of(storage: Storage) -> str | None:
-    """The value of `managed` that makes this class."""
-    if isinstance(storage, SoftwareManagedGPUStorage):
-        return "gt4py"
-    return "cuda" if isinstance(storage, CUDAManagedGPUStorage) else None
-
-
 def known_of_storage(storage: Storage) -> Known:
     meta = storage._meta
-    managed = managed_of(storage) if storage._has_device else "gt4py"
+    managed = storage._managed if storage._has_device else "gt4py"
     return Known(
         storage.shape, storage.dtype, meta.axes, True, meta.layout, meta.halo, meta.aligned_index,
         meta.alignment, storage.device, managed
@@ -68,10 +61,15 @@ def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
         array.dtype,
         letters,
         named,
-        layout.of_strides(array.strides, letters),
+        layout_of_strides(array.strides, letters),
         halo,
         device=device,
     )
+
+
+def is_list(obj: Any) -> bool:
+    """Whether NumPy is to make an array of an object's entries, and so checks Python's numbers."""
+    return isinstance(obj, (list, tuple)) or (isinstance(obj, Sequence) and named(obj) is None)
 
 
 class Source:

@@ -39,7 +39,7 @@ class SyncState:
         # no other: what is read is fetched before.
         self._lock = RLock()
         # Views share this object, so whoever synchronises copies every buffer that it speaks for.
-        self._pairs: WeakSet[Pair] = WeakSet()
+        self._pairs: WeakSet[BufferPair] = WeakSet()
 
     @property
     def state(self) -> int:
@@ -141,7 +141,7 @@ def writing(states: Iterable[SyncState]) -> ExitStack:
     return stack
 
 
-class Pair:
+class BufferPair:
     """A host and a device buffer with the same contents when clean."""
 
     __slots__ = ("__weakref__", "device", "host", "state")

@@ -2,19 +2,29 @@
 
 from typing import Any, Unpack
 
+import numpy as np
+
 from gridbuf import _core
-from gridbuf.storage import devices, layout, memory, operands, remembered
-from gridbuf.storage.allocation import class_of, device_empty, new
+from gridbuf.common import BoundedCache
+from gridbuf.storage import devices
+from gridbuf.storage.allocation import device_empty, host_empty
 from gridbuf.storage.base import Storage
-from gridbuf.storage.constructors import DataSpec, allocate
-from gridbuf.storage.cpu import CPUStorage
-from gridbuf.storage.gpu import GPUStorage
-from gridbuf.storage.managed import CUDAManagedGPUStorage, SoftwareManagedGPUStorage
-from gridbuf.storage.meta import Meta
+from gridbuf.storage.classes import (
+    CPUStorage,
+    CUDAManagedGPUStorage,
+    GPUStorage,
+    SoftwareManagedGPUStorage,
+    class_of,
+)
+from gridbuf.storage.constructors import ANSWERS, DataSpec, allocate, remember
+from gridbuf.storage.meta import Meta, layout_fits, layout_of_strides
 from gridbuf.storage.parameters import Known, Parameters, resolve
-from gridbuf.storage.sources import Source, managed_of, read
-from gridbuf.storage.sync import Pair, SyncState
+from gridbuf.storage.sources import Source, is_list, read
+from gridbuf.storage.sync import BufferPair, SyncState
 from gridbuf.validation import boolean
+
+# The Meta of a storage around memory of such a shape and strides, as ANSWERS.
+AROUND: BoundedCache[Meta] = BoundedCache(1024)
 
 
 def as_storage(
@@ -64,15 +74,16 @@ def as_storage(
     """
     key = None
     if device_data is None and sync_state is None:
-        key = _core.known_around(remembered.AROUND, data, dtype, spec)
+        key = _core.known_around(AROUND, data, dtype, spec)
         if type(key) is CPUStorage:
             return key
     _check_state(sync_state)
     host, dev, known = read(data, device_data, copying=False)
     parameters = resolve(dtype, dict(spec), known)
     made = _as_storage(host, dev, known, parameters, sync_state)
-    if type(made) is CPUStorage and parameters.meta.alignment == 1:
-        remembered.remember_around(key, made._meta)
+    # Where an alignment is asked for, the answer depends on the address.
+    if key is not None and type(made) is CPUStorage and parameters.meta.alignment == 1:
+        AROUND[key] = made._meta
     return made
 
 
@@ -116,9 +127,9 @@ def _of_storage(storage: Storage, p: Parameters) -> Storage:
             f"device: {p.device!r} was given, the data are a storage on {storage.device!r};"
             " storage() copies"
         )
-    if "managed" in p.explicit and storage._has_device and p.managed != managed_of(storage):
+    if "managed" in p.explicit and storage._has_device and p.managed != storage._managed:
         raise ValueError(
-            f"managed: {p.managed!r} was given, the data are managed={managed_of(storage)!r};"
+            f"managed: {p.managed!r} was given, the data are managed={storage._managed!r};"
             " storage() copies"
         )
     return storage._mapped(lambda array: array, _fitted(storage._array, p, storage.alignment))
@@ -127,8 +138,8 @@ def _of_storage(storage: Storage, p: Parameters) -> Storage:
 def _fitted(array: Any, p: Parameters, own_alignment: int = 1) -> Meta:
     """p's metadata as far as the buffer has it; ValueError where the caller insisted."""
     meta = p.meta
-    if not layout.fits(meta.layout, meta.axes, array.shape, array.strides):
-        own = layout.of_strides(array.strides, meta.axes)
+    if not layout_fits(meta.layout, meta.axes, array.shape, array.strides):
+        own = layout_of_strides(array.strides, meta.axes)
         if "layout" in p.explicit:
             raise ValueError(
                 f"layout: {meta.layout!r} was given, the data's strides {array.strides} are {own!r}"
@@ -202,11 +213,11 @@ def _software_managed(host: Any, dev: Any, p: Parameters, state: SyncState | Non
                 f"sync_state: {state} says that the side which was not given is up to date"
             )
         if host is None:
-            host = memory.empty(p.shape, p.dtype, meta)
+            host = host_empty(p.shape, p.dtype, meta)
         else:
-            dev = device_empty(p.shape, p.dtype, meta, 0 if p.device is None else p.device)
+            dev = device_empty(p.shape, p.dtype, meta, p.device)
         state.state = dirty
-    return SoftwareManagedGPUStorage._of(host, dev, meta, Pair(host, dev, state))
+    return SoftwareManagedGPUStorage._of(host, dev, meta, BufferPair(host, dev, state))
 
 
 def storage(
@@ -259,7 +270,7 @@ def storage(
         return as_storage(data, device_data, sync_state=sync_state, dtype=dtype, **spec)
     key = None
     if device_data is None and sync_state is None:
-        key = _core.known_like(remembered.ANSWERS, data, dtype, spec, False, "copied")
+        key = _core.known_like(ANSWERS, data, dtype, spec, False, "copied")
         if type(key) is CPUStorage:
             key[...] = data
             return key
@@ -268,12 +279,12 @@ def storage(
     parameters = resolve(dtype, dict(spec), known)
     if known is None:
         return allocate(parameters)
-    if first is not None and (given := operands.of_dtype(data, parameters.dtype)) is not data:
-        first.host = given
+    if first is not None and first.storage is None and is_list(data):
+        first.host = np.asarray(_core.values(data), parameters.dtype)
     order = known.order(parameters.meta.axes)
     cls = class_of(parameters.device, parameters.managed)
-    made = new(
-        cls, parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state
+    made = cls._new(
+        parameters.shape, parameters.dtype, parameters.meta, parameters.device, sync_state
     )
     if cls is SoftwareManagedGPUStorage:
         _fill_both(made, first, second, order, sync_state)
@@ -281,7 +292,7 @@ def storage(
         _copy(made._on_host(), _one(first, second).values(False), order)
     else:
         _copy(made._on_device(), _one(second, first).values(True), order)
-    remembered.remember(key, made)
+    remember(key, made)
     return made
 
 

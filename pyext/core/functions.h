@@ -53,7 +53,7 @@
     X(NOARGS, watch_depth) \
     X(VARARGS, watch_stand_in) \
     X(FASTCALL, elementwise) \
-    X(FASTCALL, field_reduce) \
+    X(FASTCALL, reduced) \
     X(O, constant) \
     X(FASTCALL, host_arrays) \
     X(O, host_description) \

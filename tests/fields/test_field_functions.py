@@ -35,7 +35,7 @@ def test_functions_that_go_by_name() -> None:
 def test_functions_of_position_refuse_names_that_differ() -> None:
     f, g, h = gb.Field(A, "IJ"), gb.Field(A, "JI"), gb.Field(A + 1, "IJ")
     for call in (
-        lambda x: np.concatenate([f, x]),
+        lambda x: np.vstack([f, x]),
         lambda x: np.stack((f, x)),
         lambda x: np.dot(f, x),
         lambda x: np.einsum("ij,ij->i", f, x),
@@ -56,11 +56,7 @@ def test_other_functions_see_arrays() -> None:
     assert np.array_equal(
         np.linalg.inv(gb.Field(A + 9 * np.eye(3), "IJ")), np.linalg.inv(A + 9 * np.eye(3))
     )
-    assert (
-        type(np.copy(f)) is np.ndarray
-        and np.shares_memory(f, f.numpy())
-        and np.result_type(f, "f4") == "f8"
-    )
+    assert np.shares_memory(f, f.numpy()) and np.result_type(f, "f4") == "f8"
     out = gb.Field.zeros((3, 3), dims="IJ")
     assert np.round(f, out=out) is out and np.array_equal(out.numpy(), A)
 

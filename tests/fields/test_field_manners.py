@@ -96,10 +96,22 @@ def test_conversions() -> None:
         f.item()
 
 
-@pytest.mark.parametrize("name", ["reshape", "ravel", "flatten", "squeeze"])
-def test_what_has_no_names_is_numpys(name: str) -> None:
-    with pytest.raises(TypeError, match=rf"{name}: .*field.numpy\(\).{name}\(...\) is an ndarray"):
-        getattr(gb.Field(A, "IJ"), name)(12)
+def test_what_has_no_names_is_a_plain_array() -> None:
+    f = gb.Field(A, "IJ")
+    for found in (
+        f.reshape(12),
+        f.reshape((2, 6)),
+        f.ravel(),
+        f.flatten(),
+        f.repeat(2),
+        f.take([1]),
+    ):
+        assert type(found) is np.ndarray
+    assert np.array_equal(f.reshape(12), A.reshape(12)) and np.shares_memory(f.ravel(), A)
+    assert (
+        not np.shares_memory(f.flatten(), A) and f.nonzero()[0].tolist() == A.nonzero()[0].tolist()
+    )
+    assert f[:, :1].squeeze().dims == ("I",) and f.swapaxes("I", "J").dims == ("J", "I")
 
 
 def test_one_element_is_a_number() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
-from gridbuf.fields import functions
+from gridbuf.named import functions
+from gridbuf.named.kinds import FIELDS
 
 NAMES = ["sum", "prod", "mean", "std", "var", "min", "max", "any", "all"]
 FUNCTIONS = [np.sum, np.mean, np.max, np.amin, np.median, np.nansum, np.nanmax, np.any, np.std]
@@ -153,7 +154,7 @@ def test_where(seed: int) -> None:
         condition = rng.choice([field > 3, field, np.asarray(field > 3), True, drawn(rng) > 2])
         operands = [condition, field, other] if rng.random() < 0.5 else [condition, other, field]
         try:
-            expected = functions.HANDLERS[np.where](*operands)
+            expected = functions.HANDLERS[np.where](FIELDS, *operands)
         except ValueError as error:
             with pytest.raises(ValueError, match=re.escape(str(error))):
                 np.where(*operands)

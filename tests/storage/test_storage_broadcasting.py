@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.storage import ufuncs
+from gridbuf.named.broadcasting import resolve
+from gridbuf.storage.results import array_ufunc
 
 SIZES = {"I": 2, "J": 3, "K": 4}
 ALL_AXES = ["".join(p) for n in range(4) for p in itertools.permutations("IJK", n)]
@@ -105,7 +106,7 @@ def test_a_result_of_backend_storages_fits_the_backend() -> None:
 
 
 @pytest.mark.parametrize(
-    "call", [np.add, lambda a, k: ufuncs.call(np.add, (a, k), {})], ids=["C", "Python"]
+    "call", [np.add, lambda a, k: array_ufunc(np.add, "__call__", a, k)], ids=["C", "Python"]
 )
 def test_broadcasting_copies_nothing(call: Any) -> None:
     """The operands that NumPy gets are views, and only the result is allocated."""
@@ -124,8 +125,8 @@ def test_broadcasting_copies_nothing(call: Any) -> None:
 
 def test_the_memory_of_resolutions_is_bounded() -> None:
     for n in range(1100):
-        ufuncs.call(np.add, (gs.ones((n % 30 + 1, n // 30 + 1)), 1), {})
-    assert 0 < len(ufuncs._PREPARED) <= 1024
+        array_ufunc(np.add, "__call__", gs.ones((n % 30 + 1, n // 30 + 1)), 1)
+    assert 0 < resolve.cache_info().currsize <= 1024
 
 
 operands = st.tuples(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gridbuf.storage import functions
+from gridbuf.named import functions
 
 PAGE = Path(__file__).parents[2] / "docs" / "storages.md"
 

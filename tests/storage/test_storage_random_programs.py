@@ -102,7 +102,13 @@ def step(rng: np.random.Generator, known: list[Pair]) -> Pair | None:
         return Pair(np.flip(s, over), np.flip(a.model, numbers(over)))
     if kind == 8:
         shift = int(rng.integers(-3, 4))
-        return Pair(np.roll(s, shift, axis=over[0]), np.roll(a.model, shift, numbers(over[0])[0]))
+        low, high = s.halo[axes.index(over[0])]
+        at, rolled = numbers(over[0])[0], a.model.copy()
+        inner = tuple(
+            slice(low, n - high) if i == at else slice(None) for i, n in enumerate(rolled.shape)
+        )
+        rolled[inner] = np.roll(rolled[inner], shift, at)  # the domain goes round, the halo stays
+        return Pair(np.roll(s, shift, axis=over[0]), rolled)
     if kind == 9:
         return Pair(np.cumsum(s, axis=over[0]), np.cumsum(a.model, numbers(over[0])[0]))
     if kind == 10:

@@ -12,7 +12,8 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.storage import ufuncs
+from gridbuf.named import ufuncs
+from gridbuf.storage.results import array_ufunc
 
 SIZES = {"I": 3, "J": 4, "K": 5}
 UFUNCS = [
@@ -107,7 +108,7 @@ def test_calls_are_what_python_says() -> None:
         for _ in range(2):
             same(
                 outcome(lambda: ufunc(*inputs)),  # noqa: B023
-                outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})),  # noqa: B023
+                outcome(lambda: array_ufunc(ufunc, "__call__", *inputs)),  # noqa: B023
             )
 
 
@@ -120,7 +121,7 @@ def test_outputs_are_what_python_says() -> None:
         second = first.copy()
         for _ in range(2):
             found = outcome(lambda: ufunc(*inputs, out=first))  # noqa: B023
-            expected = outcome(lambda: ufuncs.call(ufunc, inputs, {"out": (second,)}))  # noqa: B023
+            expected = outcome(lambda: array_ufunc(ufunc, "__call__", *inputs, out=(second,)))  # noqa: B023
             assert (found is first) == (expected is second)
             if isinstance(expected, tuple):
                 assert found == expected
@@ -143,7 +144,7 @@ def test_operators_are_what_python_says() -> None:
             for _ in range(2):
                 same(
                     outcome(lambda: operation(*inputs)),  # noqa: B023
-                    outcome(lambda: ufuncs.call(ufunc, tuple(inputs), {})),  # noqa: B023
+                    outcome(lambda: array_ufunc(ufunc, "__call__", *inputs)),  # noqa: B023
                 )
 
 
@@ -216,7 +217,7 @@ def test_a_field_is_asked_of_python_once(monkeypatch: pytest.MonkeyPatch) -> Non
         assert [type(one) for one in found] == [gs.CPUStorage] * 3 and [
             float(one[0, 0, 0]) for one in found
         ] == [3.0, 3.0, 2.0]
-        monkeypatch.setattr(ufuncs, "call", None)
+        monkeypatch.setattr(ufuncs, "elementwise", None)
     found[0] -= field
     assert float(found[0].to_numpy().max()) == 1.0
 

@@ -1,0 +1,112 @@
+"""What an exchange is told of its fields: plain ones, vectors that turn with the axes, pairs that
+swap, scalars that change sign.
+"""
+
+from typing import Any, NamedTuple
+
+from gridbuf import _core
+from gridbuf.distributed.arguments import some_fields
+from gridbuf.docstrings import as_in
+from gridbuf.validation import integer
+
+Fields = list[_core.Field]
+
+
+class Item(NamedTuple):
+    """One or two fields and the rule for them. Made by `vector`, `pair` and `scalar`."""
+
+    kind: str  # "scalar", "vector" or "pair"
+    fields: tuple[Any, ...]
+    sign: int
+
+
+def refuse_item(given: Any, name: str) -> None:
+    """TypeError where a field belongs, and what `vector` and its kin make came."""
+    if isinstance(given, Item):
+        raise TypeError(
+            f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes"
+        )
+
+
+def vector(u: Any, v: Any) -> Item:
+    """Components of a vector along the grid's first two dims: they turn with the axes, and change
+    sign where those do.
+
+    Parameters
+    ----------
+    u, v : Field or list of Field
+        The component along the grid's first dim, and that along its second.
+
+    Returns
+    -------
+    Item
+        For `Grid.exchange`, `Grid.plan` and `Grid.sync`.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.tripolar((4, 2), pivot="F", halo=1)
+    >>> u, v = grid.ones(), grid.ones()
+    >>> grid.exchange(gbd.vector(u, v))
+    >>> float(u[1, 3])  # beyond the fold
+    -1.0
+    """
+    return Item("vector", (u, v), 1)
+
+
+@as_in(vector)
+def pair(dx: Any, dy: Any) -> Item:
+    """Two fields that swap where axes do, without a sign: lengths of cells, for example.
+
+    Parameters
+    ----------
+    dx, dy : Field or list of Field
+        What belongs to the grid's first dim, and what to its second.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.cubed_sphere(4, halo=1)
+    >>> dx, dy = ([grid_field for grid_field in grid.full(value)] for value in (1.0, 2.0))
+    >>> grid.exchange(gbd.pair(dx, dy))
+    >>> float(dx[0][0, 1]), float(dx[0][5, 1])  # beyond its west edge the axes are turned, beyond its east edge not
+    (2.0, 1.0)
+    """
+    return Item("pair", (dx, dy), 1)
+
+
+@as_in(vector)
+def scalar(field: Any, *, sign: int = 1) -> Item:
+    """A field on its own that changes its sign at folds.
+
+    Parameters
+    ----------
+    field : Field or list of Field
+        The field.
+    sign : {1, -1}, optional
+        What its values beyond a fold are multiplied by.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When sign is neither 1 nor -1.
+
+    Examples
+    --------
+    >>> import gridbuf.distributed as gbd
+    >>> grid = gbd.tripolar((4, 2), pivot="F", halo=1)
+    >>> f = grid.ones()
+    >>> grid.exchange(gbd.scalar(f, sign=-1))
+    >>> float(f[1, 3])
+    -1.0
+    """
+    one = integer(sign, "sign")
+    if one not in (1, -1):
+        raise ValueError(f"sign: {one} is neither 1 nor -1")
+    return Item("scalar", (field,), one)
+
+
+def items_of(given: tuple[Any, ...]) -> list[Item]:
+    """Items as they were given: a field alone is a scalar."""
+    some_fields(given, "an exchange")
+    return [each if isinstance(each, Item) else Item("scalar", (each,), 1) for each in given]

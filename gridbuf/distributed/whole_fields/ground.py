@@ -1,0 +1,202 @@
+"""What calls that all ranks make have in common: what they need of a grid, and how they agree about
+their fields.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from gridbuf.common import BoundedCache
+from gridbuf.distributed.alone import Agreed, Integers, Topic
+from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
+from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
+from gridbuf.distributed.geometry.cuts import Cuts
+from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.geometry.schedule import Schedule, sorted_out
+from gridbuf.distributed.plans.binding import Sources
+from gridbuf.distributed.plans.items import Item
+from gridbuf.distributed.plans.rules import check
+from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bound_of, subject, told
+from gridbuf.distributed.whole_fields.transfers import Way
+from gridbuf.validation import integer
+
+T = TypeVar("T")
+RankOf = Callable[[int], int | None]  # who has a block; of land nobody
+
+
+class Ground(NamedTuple):
+    """A grid, as calls see it."""
+
+    tiles: tuple[Index, ...]
+    dims: tuple[str, ...]
+    builder: LinkBuilder
+    decomposition: Decomposition
+    blocks: tuple[Block, ...]
+    rank: int
+    size: int
+    known: BoundedCache[Any]  # what was worked out before
+
+    def memo(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What depends on the grid and a key alone, worked out once."""
+        found: T | None = self.known.get(key)
+        if found is None:
+            found = self.known[key] = make()
+        return found
+
+    def end(self, subject: Subject) -> End:
+        return End(self.decomposition, subject.geometry.axes, subject.geometry.positions)
+
+    def by_places(
+        self, subject: Subject, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
+    ) -> End:
+        """Blocks of other cuts and owners, of which a field has as many points as an array has
+        elements.
+        """
+        axes = subject.geometry.axes
+        return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
+
+    def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
+        """Who keeps the points of a field that exist more than once; `straight`: seams that turn
+        axes are none.
+        """
+        return Copies(self.builder.along(one.geometry.axes), self.end(one), partner, straight)
+
+    def partner(self, subjects: Sequence[Subject], its: Sources) -> Index:
+        """Where the points of the other component lie."""
+        return (
+            subjects[its.fields[-1 - its.component]].geometry.positions
+            if its.item.kind != "scalar"
+            else ()
+        )
+
+    @property
+    def first(self) -> int:
+        """The lowest rank that has a block: it speaks for all that have one."""
+        owners = self.decomposition.owners
+        return (
+            0 if owners is None else min((rank for rank in owners if rank is not None), default=0)
+        )
+
+    def speaker(self, root: int) -> int:
+        return root if self.decomposition.numbers_of(root) else self.first
+
+    def arrays(self, subject: Subject, order: Sequence[str]) -> dict[int, Any]:
+        """The points of a field on this rank's blocks, by block."""
+        if not subject.domains:
+            return {}
+        return {
+            block.number: array_of(f, order)
+            for block, f in zip(self.blocks, subject.domains, strict=True)
+        }
+
+
+def read_root(root: Any, size: int) -> int:
+    found = integer(root, "root", 0)
+    if found >= size:
+        raise ValueError(f"root: there is no rank {found}; ranks are 0 to {size - 1}")
+    return found
+
+
+def subjects_of(ground: Ground, given: Iterable[Any], names: Sequence[str]) -> list[Subject]:
+    """Fields as they were given, by these names; none on a rank without blocks."""
+    found = [
+        subject(each, ground.blocks, ground.dims, name)
+        for each, name in zip(given, names, strict=True)
+    ]
+    return [one for one in found if one is not None]
+
+
+def names_of(count: int) -> list[str]:
+    return ["field"] if count == 1 else [f"fields[{i}]" for i in range(count)]
+
+
+def check_rule(
+    ground: Ground, item: Item, mine: Sequence[Subject], sources: Sequence[Sources]
+) -> None:
+    """Refuse a rule that does not fit a seam of the grid; a field without one has values alone,
+    which fit everywhere.
+    """
+    if item.kind != "scalar" or item.sign < 0:
+        bounds = [bound_of(one) for one in mine]
+        for bound, source in zip(bounds, sources, strict=True):
+            check(ground.builder, bounds, source, bound)
+
+
+def agreed_subjects(
+    ranks: Any,
+    ground: Ground,
+    call: str,
+    said: Mapping[str, Any],
+    speaker: int,
+    mine: Sequence[Subject],
+    names: Sequence[str],
+    tell: Mapping[str, Any] | None = None,
+    values: Integers | None = None,
+    needed: bool = True,
+    also: Sequence[Topic] = (),
+) -> tuple[list[Subject], Any, Agreed]:
+    """Agree about the fields of a call.
+
+    Returns
+    -------
+    tuple
+        The fields, also on a rank that has no blocks; what the speaker tells, of the dims of each
+        field besides what was given; and all that was agreed.
+    """
+    facts = {one.name: one.facts() for one in mine} if ground.blocks else None
+    tale = {"dims": [one.dims for one in mine], **(tell or {})}
+    topic = Topic(facts, speaker == ground.rank, tale)
+    agreed = ranks.agree(call, {"fields": len(names), **said}, [topic, *also], values, needed)
+    if not agreed.known[0]:
+        raise ValueError(f"{call}: nobody has a block of this grid")
+    heard, tale = agreed.topics[0]
+    if ground.blocks:
+        return list(mine), tale, agreed
+    return (
+        [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)],
+        tale,
+        agreed,
+    )
+
+
+def summed(ranks: Any, values: Integers, agreed: Agreed) -> Integers:
+    """Integers of all ranks added up: those for which an agreement has room have been, and the rest
+    is now.
+    """
+    found = agreed.values[: len(values)]
+    if len(values) <= ranks.room:
+        return found
+    rest = ranks.reduce(values[ranks.room :], "sum")
+    return np.concatenate((found, rest))
+
+
+def way_of(
+    ground: Ground,
+    key: Any,
+    subject: Subject,
+    sources: Sources,
+    order: Sequence[str],
+    copies: Copies,
+    ends: tuple[End, End],
+    blocks: tuple[Sequence[Block], Sequence[Block]],
+    rank_of: tuple[RankOf, RankOf],
+) -> Way:
+    """One field's way from this rank's blocks at one end to those at another; the links of one key
+    are worked out once.
+    """
+
+    def links() -> Schedule:
+        between = Between(copies, *ends)
+        giving = between.giving(blocks[0]) if ground.size > 1 else ()
+        return sorted_out(between.filling, giving, blocks[1], ground.rank, *rank_of)
+
+    axes = subject.geometry.axes
+    return Way(
+        axes,
+        subject.places(order, ground.dims),
+        sources,
+        subject.shape(order),
+        subject.dtype.itemsize,
+        ground.memo(key, links),
+    )

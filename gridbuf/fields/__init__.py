@@ -1,3 +1,0 @@
-"""What operations on Fields need thought for: joining by name, reductions, NumPy's functions.
-Loaded when first used.
-"""

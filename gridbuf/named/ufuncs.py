@@ -1,0 +1,208 @@
+"""ufuncs by name: `__array_ufunc__` of Fields and of storages, for what C leaves to Python."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.like import of_class
+from gridbuf.named import positional, reductions
+from gridbuf.named.broadcasting import adapted, lacking, resolve, result_dtypes, sources
+from gridbuf.named.kinds import FIELDS, DeviceField, Field, Kind, answers, foreign
+
+
+def of_fields(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """What `__array_ufunc__` of a Field answers."""
+    return call(FIELDS, ufunc, method, inputs, kwargs)
+
+
+def call(
+    kind: Kind, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The result, or NotImplemented where an array of another library has to answer."""
+    out = kwargs.get("out")
+    # A tuple, but for numba, which hands on what it was given.
+    out = () if out is None else out if isinstance(out, tuple) else (out,)
+    beside = (obj for obj in (*out, kwargs.get("where")) if obj is not None)
+    every = (*inputs, *beside)
+    if any(map(answers, every)) if method == "at" else not all(map(kind.takes, every)):
+        return _by_another(kind, ufunc, method, inputs, every, kwargs)
+    if method == "__call__" and ufunc.signature is None:
+        kwargs.pop("out", None)
+        return elementwise(kind, ufunc, inputs, out, kwargs)
+    if method in kind.by_position:
+        called = None if method == "__call__" else method
+        return positional.call(kind, ufunc, inputs, kwargs, method=called)
+    if method == "__call__":
+        return _generalized(ufunc, inputs, out, kwargs)
+    if method == "outer":
+        return _outer(ufunc, *inputs, **kwargs)
+    with kind.held(every):
+        return reductions.METHODS[method](kind, ufunc, *inputs, **kwargs)
+
+
+def elementwise(
+    kind: Kind,
+    ufunc: Any,
+    inputs: tuple[Any, ...],
+    out: tuple[Any, ...] = (),
+    options: dict[str, Any] | None = None,
+) -> Any:
+    """`ufunc(*inputs, out=out, **options)` with the indices of the same names together."""
+    options = options or {}
+    outputs = out or (None,) * ufunc.nout
+    if options.get("where", True) is not True:
+        inputs = (*inputs, options["where"])
+    every = (*inputs, *outputs)
+    with kind.held(every):
+        lead, device = kind.lead(every), kind.on_device(inputs, outputs)
+        resolution = resolve(
+            kind, tuple(map(kind.describe, inputs)), tuple(map(kind.describe, outputs))
+        )
+        views = [
+            adapted(array, adapt)
+            for array, adapt in zip(
+                kind.arrays(inputs, device, lead), resolution.adapts, strict=True
+            )
+        ]
+        targets = kind.arrays(outputs, device, lead, "out")
+        if len(views) > ufunc.nin:
+            options["where"] = views.pop()
+        results = list(outputs)
+        if any(target is None for target in targets):
+            model = kind.lead(every, resolution.frame.names)
+            dtypes = result_dtypes(ufunc, views, options)
+            for i, target in enumerate(targets):
+                if target is None:
+                    results[i], targets[i] = kind.new(model, resolution.frame, dtypes[i], device)
+        into = tuple(
+            adapted(target, adapt)
+            for target, adapt in zip(targets, resolution.out_adapts, strict=True)
+        )
+        if options or len(into) > 1 or not _core.elementwise(ufunc, tuple(views), into[0]):
+            ufunc(*views, out=into, **options)
+        for result in results:
+            kind.wrote(result, device)
+    return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+def _by_another(
+    kind: Kind,
+    ufunc: Any,
+    method: str,
+    inputs: tuple[Any, ...],
+    every: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """A call with another library's array: beside Fields its class answers, first for Fields as
+    they are, then for their plain arrays. Storages leave it alone.
+
+    dask leaves a call to any class with `__array_ufunc__`, xarray refuses the classes that it does
+    not know: both take an ndarray.
+    """
+    if kind is not FIELDS or any(isinstance(obj, _core.StorageBase) for obj in every):
+        return NotImplemented
+    refuse_names(ufunc, every)
+    others = [obj for obj in inputs if foreign(obj)]
+    if (
+        not others
+        or kwargs.keys() & {"out", "where"}
+        or any(isinstance(obj, DeviceField) for obj in inputs)
+    ):
+        return NotImplemented
+    for obj in others:
+        found = type(obj).__array_ufunc__(obj, ufunc, method, *inputs, **kwargs)
+        if found is not NotImplemented:
+            return found
+    return getattr(ufunc, method)(
+        *(obj.numpy() if isinstance(obj, Field) else obj for obj in inputs), **kwargs
+    )
+
+
+def refuse_names(ufunc: Any, operands: Iterable[Any]) -> None:
+    """Another library's array goes by position: right only where the names are the same."""
+    operands = tuple(operands)
+    if any(isinstance(obj, _core.StorageBase) for obj in operands):
+        return  # storages know names
+    several = {FIELDS.names_of(obj) for obj in operands} - {None}
+    if len(several) > 1:
+        first, second = sorted(map(str, several))[:2]
+        raise ValueError(
+            f"{ufunc.__name__}: the operands' names {first} and {second} differ, and one of them"
+            " goes by position; gridbuf.Field(array) takes its memory with its names,"
+            " field.transpose(...) changes their order"
+        )
+
+
+def _generalized(
+    ufunc: Any, inputs: tuple[Any, ...], out: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Core dimensions go by position, so names would be guessed at; Fields without names are
+    arrays.
+    """
+    fields = [obj for obj in (*inputs, *out) if isinstance(obj, Field)]
+    if any(FIELDS.names_of(obj) is not None for obj in (*inputs, *out)):
+        raise TypeError(
+            f"{ufunc.__name__}: its core dimensions have no names, and a Field's indices have;"
+            f" field.numpy() goes by position, gridbuf.gufunc.from_ufunc(numpy.{ufunc.__name__})"
+            " takes stacks by name"
+        )
+    device = FIELDS.on_device(fields)
+    if out:
+        kwargs["out"] = tuple(FIELDS.arrays(out, device, None, "out"))
+    results = ufunc(*FIELDS.arrays(inputs, device, None), **kwargs)
+    if out:
+        return out[0] if ufunc.nout == 1 else out
+    wrapped = [
+        of_class(fields[0], Field(r)) if getattr(r, "ndim", 0) else r
+        for r in (results if ufunc.nout > 1 else (results,))
+    ]
+    return wrapped[0] if ufunc.nout == 1 else tuple(wrapped)
+
+
+def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
+    """Names that differ already make an outer product of an ordinary call."""
+    names = FIELDS.names_of(a), FIELDS.names_of(b)
+    if names[0] is None or names[1] is None or len(lacking(names[1], names[0])) < len(names[1]):
+        raise TypeError(
+            f"{ufunc.__name__}.outer: by name it needs two Fields without a name in common, not"
+            f" {names[0]} and {names[1]}; field.numpy() goes by position"
+        )
+    joined = call(FIELDS, ufunc, "__call__", (a, b), kwargs)
+    return joined if "out" in kwargs else joined.transpose((*names[0], *names[1]))
+
+
+# ---- what C remembers (pyext/named)
+
+
+def prepared(kind: Any, ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
+    """What a call with host storages, arrays, host Fields and numbers comes to.
+
+    The plan and the Meta of the result (without a plan where `out` is given), for each input None
+    or, for each index of the result, which index of the input that is, -1 where it has none, and
+    whether `out` has to go by its name. None: such calls are not remembered there.
+    """
+    if (
+        not isinstance(ufunc, np.ufunc)
+        or ufunc.nout != 1
+        or ufunc.nin != len(inputs)
+        or ufunc.signature is not None
+    ):
+        return None
+    resolution = resolve(kind, tuple(map(kind.describe, inputs)), (kind.describe(out),))
+    frame = resolution.frame
+    if resolution.out_adapts[0] is not None or frame.parameters is None:
+        return None
+    found = tuple(
+        sources(adapt, 0 if adapt is None else obj.ndim)
+        for adapt, obj in zip(resolution.adapts, inputs, strict=True)
+    )
+    named = ufunc is np.maximum or ufunc is np.minimum  # NumPy warns of a third argument of theirs
+    if out is not None:
+        return None, out._meta, found, named
+    arrays = kind.arrays(inputs, False, kind.lead(inputs))
+    dtype = result_dtypes(ufunc, arrays, {})[0]
+    if dtype.kind not in "biufc":
+        return None
+    return (*kind.plan(frame, dtype), found, named)
