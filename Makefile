@@ -27,7 +27,7 @@ dev: $(PY)
 build:
 	$(PY) setup.py -q build_ext --inplace $(if $(DEBUG),--debug)
 
-## make gdb     Python under gdb, which shows the lines of our C: make gdb RUN="crash.py", RUN="-m pytest tests/test_views.py -k name"
+## make gdb     Python under gdb, which shows the lines of our C: make gdb RUN="crash.py", RUN="-m pytest tests/array/test_views.py -k name"
 gdb:
 	gdb -q -x tests/gdbrc --args $(PY) $(RUN)
 

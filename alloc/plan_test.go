@@ -25,7 +25,7 @@ func dims(t *testing.T, s string) []Dim {
 	return d
 }
 
-// tests/test_presets.py has the table of all presets, which are C; planner_test.go holds both planners equal.
+// tests/array/test_presets.py has the table of all presets, which are C; planner_test.go holds both planners equal.
 func TestPresetsOrderByNameWhateverTheIndexOrder(t *testing.T) {
 	got := make([]int32, 3)
 	preset(t, "gt:cpu_kfirst").layout(dims(t, "KJI"), got)

@@ -1,6 +1,6 @@
 /* dlpack.h: the C ABI of DLPack 1.3, written out.
  *
- * Names, layouts and values are the standard's; tests/test_dlpack_abi.py holds every
+ * Names, layouts and values are the standard's; tests/exchange/test_dlpack_abi.py holds every
  * one of them against the official header. Do not include both headers in one file.
  */
 #pragma once

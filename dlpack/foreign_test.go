@@ -9,7 +9,7 @@ import (
 )
 
 // The ABI once more, as plain Go, so that a test can write any value into any field.
-// The C header itself is held against the official one in tests/test_dlpack_abi.py.
+// The C header itself is held against the official one in tests/exchange/test_dlpack_abi.py.
 type (
 	foreignTensor struct {
 		data                 uintptr

@@ -96,8 +96,8 @@ status=0
 # Left out: what compiles stencils or builds the extension anew, what looks at sources, what measures resident memory
 # (the sanitizer keeps freed memory), what writes out of bounds on purpose, and forking from threads (the child inherits
 # the sanitizer's allocator, maybe locked).
-checked -m pytest -q -p no:cacheprovider -m "not slow" --ignore=test_gt4py.py --ignore=test_demo.py --ignore=test_build.py --ignore=test_gdb.py \
-    --ignore=test_lint.py --ignore=test_cli.py --ignore=safety/test_guard.py --ignore=safety/test_leaks.py --ignore=safety/test_debug_mode.py \
+checked -m pytest -q -p no:cacheprovider -m "not slow" --ignore=interop/test_fields_in_stencils.py --ignore=cli/test_demo.py --ignore=build/test_build.py --ignore=build/test_gdb.py \
+    --ignore=lint/test_lint.py --ignore=cli/test_cli.py --ignore=safety/test_guard.py --ignore=safety/test_leaks.py --ignore=safety/test_debug_mode.py \
     --deselect=safety/test_fork.py::test_from_a_busy_parent \
     --deselect=safety/test_stress.py::test_children_forked_from_threads_that_churn "$@" || status=$?
 [ -z "$whole" ] || LD_PRELOAD=${preload:-} PYTHON=$PYTHON ./device.sh -q -m "not slow" || status=$?

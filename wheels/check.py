@@ -95,7 +95,7 @@ STATISTICS = ("argmin", "argmax", "minmax", "moments")
 
 
 def fused(name: str, elf: ELFFile) -> None:
-    """Kernels are fused as tests/test_compilers.py says: with AVX2 and on aarch64, not in the base
+    """Kernels are fused as tests/build/test_compilers.py says: with AVX2 and on aarch64, not in the base
     set of x86, nor in statistics.
     """
     machine = elf["e_machine"]

@@ -13,17 +13,17 @@ from xml.etree import ElementTree
 from targets import ROOT
 
 # Under emulation a test takes ten times as long and more: what needs no compiler for that machine.
-EMULATED = ["test_ownership.py", "test_wrapping.py", "test_dlpack.py"]
+EMULATED = ["array/test_ownership.py", "exchange/test_wrapping.py", "exchange/test_dlpack.py"]
 # What a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C API,
 # threads and forks.
 INSTALLED = [
-    *EMULATED, "test_from_array.py", "interop/test_interop_numpy.py", "test_protocols.py",
-    "test_require.py", "test_scalars.py",
-    "test_values.py", "test_views.py", "fields/test_field_functions.py",
-    "fields/test_field_manners.py",
-    "gufunc/test_gufunc_calls.py", "gufunc/test_gufunc_numpys_types.py",
-    "gufunc/test_gufunc_outcomes.py",
-    "safety/test_fork.py", "safety/test_threads.py", "storage/test_storage_ufuncs.py",
+    *EMULATED, "array/test_from_array.py", "interop/test_numpy.py", "exchange/test_protocols.py",
+    "array/test_require.py", "array/test_scalars.py",
+    "array/test_values.py", "array/test_views.py", "fields/test_functions.py",
+    "fields/test_manners.py",
+    "gufunc/test_calls.py", "gufunc/test_numpys_types.py",
+    "gufunc/test_outcomes.py",
+    "safety/test_fork.py", "safety/test_threads.py", "storage/test_ufuncs.py",
 ]  # fmt: skip
 
 PACKAGES = ["pytest>=8", "hypothesis", "ml_dtypes"]

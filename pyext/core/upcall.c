@@ -1,4 +1,4 @@
-/* upcall.c: see upcall.h. tests/test_upcalls.py holds its table against the package. */
+/* upcall.c: see upcall.h. tests/lint/test_upcalls.py holds its table against the package. */
 #include "upcall.h"
 
 #include <stdarg.h>

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from test_lint import ROOT
+from sources import ROOT
 
 import gridbuf as gb
 from gridbuf.consumers.cell import LAYOUTS, Cell, field, values

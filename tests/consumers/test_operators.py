@@ -41,7 +41,7 @@ def test_the_other_library_answers_by_operators_and_ufuncs_on_either_side(
     ours: str, theirs: Any
 ) -> None:
     """Storages go by name, and leave operators to xarray; dask, which has no names, is refused
-    (test_storage_foreign.py).
+    (storage/test_foreign.py).
     """
     if ours == "storage" and theirs is _dask:
         pytest.skip("refused")

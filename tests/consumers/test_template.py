@@ -1,5 +1,5 @@
 """`python -m gridbuf.consumers --template MODULE` prints a consumer that runs, and
-tests/new_consumer.py puts it where it belongs.
+tests/consumers/new_consumer.py puts it where it belongs.
 """
 
 import re

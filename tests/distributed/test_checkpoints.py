@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import fill
-from test_seams import made
+from seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf.distributed.dtype_names import dtype_name, dtype_of

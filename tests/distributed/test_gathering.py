@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import Globe, cartesian, fill, halos, own_points, transposed
-from test_seams import STAGGERED, made, on_cube, tripolar
+from seams import STAGGERED, made, on_cube, tripolar
 
 import gridbuf as gb
 import gridbuf.distributed as gbd

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from oracle import fill
 from played import Played
-from test_seams import made
+from seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core

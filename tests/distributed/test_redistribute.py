@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import fill
-from test_seams import made
+from seams import made
 
 import gridbuf as gb
 import gridbuf.distributed as gbd

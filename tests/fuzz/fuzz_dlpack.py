@@ -18,7 +18,7 @@ from views import array, draw_view, place, values
 
 import gridbuf as gb
 
-sys.path.append(str(HERE.parent))
+sys.path.append(str(HERE.parent / "helpers"))
 from dlpack_structs import (
     FAIL,
     Hostile,

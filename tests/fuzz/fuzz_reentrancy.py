@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 import gridbuf as gb
 from gridbuf import gufunc
 
-sys.path.append(str(HERE.parent))
+sys.path.append(str(HERE.parent / "helpers"))
 from dlpack_structs import Hostile
 
 ONE = np.zeros(1)

@@ -81,15 +81,15 @@ def test_a_panic_is_an_exception(own_main: Path, code: str, says: str) -> None:
 @pytest.mark.parametrize(
     "doors",
     [
-        "gufunc/test_gufunc_calls.py",
-        "gufunc/test_gufunc_reduce.py",
-        "gufunc/test_gufunc_numpys_types.py",
-        "test_explain.py",
+        "gufunc/test_calls.py",
+        "gufunc/test_reduce.py",
+        "gufunc/test_numpys_types.py",
+        "array/test_explain.py",
     ],
 )
 def test_the_newest_headers_serve_this_python(own_main: Path, doors: str) -> None:
     """What passes bytes between Python and C, in an extension that the newest Python's headers have
-    made (tests/debug_build.py).
+    made (tests/helpers/debug_build.py).
     """
     run = subprocess.run(
         [
@@ -113,7 +113,7 @@ def test_the_newest_headers_serve_this_python(own_main: Path, doors: str) -> Non
 
 
 def test_the_page_shows_that_kernel() -> None:
-    assert SHOWN["go"] == (ROOT / "tests" / "own_main" / "main.go").read_text()
+    assert SHOWN["go"] == (ROOT / "tests" / "build" / "own_main" / "main.go").read_text()
 
 
 def test_the_product_has_neither() -> None:
@@ -124,6 +124,6 @@ def test_the_product_has_neither() -> None:
 
 
 def test_the_page_shows_the_main() -> None:
-    assert (ROOT / "tests" / "own_main" / "main.go").read_text() in (
+    assert (ROOT / "tests" / "build" / "own_main" / "main.go").read_text() in (
         ROOT / "docs" / "gufuncs.md"
     ).read_text()

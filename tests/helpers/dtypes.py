@@ -1,0 +1,3 @@
+"""The numbers that copies convert, by their letters in NumPy."""
+
+NUMBERS = "?bBhHiIlLqQefdFD"
