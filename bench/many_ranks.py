@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.geometry.blocks import Decomposition
-from gridbuf.distributed.geometry.cuts import Cuts
+from gridbuf.distributed.geometry.blocks import Cuts, Decomposition
 from gridbuf.distributed.geometry.linking import LinkBuilder
-from gridbuf.distributed.geometry.seams import cube, folded, rings
-from gridbuf.distributed.geometry.tiles import Topology
-from gridbuf.distributed.grids import Grid
+from gridbuf.distributed.geometry.tiles import Topology, cube, folded, rings
+from gridbuf.distributed.grid import Grid
 
 NAMES, HALO, SHAPE = ("I", "J"), ((3, 3), (3, 3)), (1000, 1000)
 TOPOLOGIES: dict[str, Callable[[], Topology]] = {

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import gridbuf.distributed as gbd
 from gridbuf.demo import blocks
-from gridbuf.distributed.draw_blocks import picture
+from gridbuf.distributed.drawing import picture
 from gridbuf.machine import missing_for_mpi, mpi_environment, mpirun_command
 
 SECONDS = 120.0  # until processes that do not come back are given up
@@ -72,7 +72,7 @@ def run(
 
 def cut(shape: tuple[int, ...], ranks: int) -> tuple[int, ...]:
     """Into as many blocks as there are ranks, as a grid does that has a communicator."""
-    from gridbuf.distributed.geometry.cutting import best_cut
+    from gridbuf.distributed.geometry.blocks import best_cut
 
     return best_cut(shape, ranks, ((blocks.HALO,) * 2,) * 2, (False, False))
 

@@ -9,13 +9,13 @@ Examples
 >>> grid.exchange(T)
 """
 
+from gridbuf.distributed.calls import DisagreementError, RevokedError
 from gridbuf.distributed.drawing import Drawing
-from gridbuf.distributed.errors import DisagreementError, RevokedError
+from gridbuf.distributed.factories import cubed_sphere, grid, links, topology, tripolar
 from gridbuf.distributed.geometry.blocks import Block
-from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.making import cubed_sphere, grid, links, topology, tripolar
-from gridbuf.distributed.plans.items import Item, pair, scalar, vector
+from gridbuf.distributed.grid import Grid
 from gridbuf.distributed.plans.plan import Handle, Plan
+from gridbuf.distributed.plans.vectors import Item, pair, scalar, vector
 
 __all__ = [
     "Block",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
-from gridbuf.distributed.geometry.blocks import Pairs
+from gridbuf.distributed.geometry.boxes import Pairs
 from gridbuf.names import name_of, read_names
 from gridbuf.validation import integer
 

@@ -13,15 +13,15 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from gridbuf import _core
-from gridbuf.distributed.geometry.blocks import Index
+from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.geometry.linking import Geometry
-from gridbuf.distributed.plans.binding import Binding, Entry, Place, Sources
+from gridbuf.distributed.plans.binding import Binding, Entry, Place
 from gridbuf.distributed.plans.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
-from gridbuf.distributed.plans.plan_cache import LayoutNumbers, PlanCache
-from gridbuf.distributed.plans.planning import plain
-from gridbuf.distributed.ranks.attributes import communicator_of
-from gridbuf.distributed.ranks.collectives import Collectives, channel_for
+from gridbuf.distributed.plans.planning import LayoutNumbers, PlanCache
+from gridbuf.distributed.plans.vectors import Sources, plain
+from gridbuf.distributed.ranks.collectives import Collectives
 from gridbuf.distributed.ranks.communicator import Channel
+from gridbuf.distributed.ranks.duplicates import channel_for, communicator_of
 from gridbuf.distributed.ranks.mpi import MPIEngine
 
 CALL = "exchange_halos"

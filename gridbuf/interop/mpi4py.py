@@ -34,7 +34,7 @@ from mpi4py.util import dtlib
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import some_fields
-from gridbuf.distributed.plans.aliasing import memory_of, shared
+from gridbuf.distributed.plans.checks import memory_of, shared
 from gridbuf.docstrings import as_in
 from gridbuf.interop.cartesian_halos import exchanges_of
 from gridbuf.names import is_name, name_of

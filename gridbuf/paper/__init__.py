@@ -140,8 +140,7 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     import numpy as np
 
     from gridbuf.distributed import arguments as reading
-    from gridbuf.distributed.geometry import seams
-    from gridbuf.distributed.geometry.tiles import Topology
+    from gridbuf.distributed.geometry.tiles import Topology, cube, folded, rings
     from gridbuf.paper.report import Run
 
     shape = tuple(arguments.shape)
@@ -179,13 +178,13 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     except TypeError as error:
         raise UsageError(f"--dtype: {error}") from error
     if arguments.cubed_sphere:
-        topology, kind = Topology((shape,) * 6, seams.cube(shape[0]), names), "cubed sphere"
+        topology, kind = Topology((shape,) * 6, cube(shape[0]), names), "cubed sphere"
     elif arguments.tripolar is not None:
-        topology = Topology((shape,), seams.folded(shape, arguments.tripolar, names), names)
+        topology = Topology((shape,), folded(shape, arguments.tripolar, names), names)
         kind = f"tripolar, pivot {arguments.tripolar}"
         cyclic = (True, False)
     else:
-        topology = Topology((shape,), seams.rings(0, shape, cyclic, names), names)
+        topology = Topology((shape,), rings(0, shape, cyclic, names), names)
         kind = (
             f"periodic along {' '.join(n for n, yes in zip(names, cyclic, strict=True) if yes)}"
             if any(cyclic)

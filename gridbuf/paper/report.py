@@ -11,9 +11,9 @@ import numpy as np
 
 import gridbuf
 from gridbuf.common import columns
-from gridbuf.distributed.draw_blocks import picture
-from gridbuf.distributed.geometry.blocks import Decomposition, Pairs
-from gridbuf.distributed.geometry.cutting import best_cut, evenly, exchanged, factors
+from gridbuf.distributed.drawing import picture
+from gridbuf.distributed.geometry.blocks import Decomposition, best_cut, evenly, exchanged, factors
+from gridbuf.distributed.geometry.boxes import Pairs
 from gridbuf.distributed.geometry.linking import Geometry, LinkBuilder
 from gridbuf.distributed.geometry.tiles import Topology
 from gridbuf.distributed.plans.layouts import CENTRE

@@ -47,9 +47,9 @@ def test_blocks_of_one_process(ranks: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_halos_that_are_not_exchanged_would_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gridbuf.distributed.plans.plan as plans
+    import gridbuf.distributed.plans.plan as plan
 
-    monkeypatch.setattr(plans.Plan, "__call__", lambda self, *fields: None)
+    monkeypatch.setattr(plan.Plan, "__call__", lambda self, *fields: None)
     _, fields, _, _ = blocks.run(VALUES, 2, stencil, "C", (2, 2))
     assert any(np.isnan(f.domain.numpy()).any() for f in fields)
 

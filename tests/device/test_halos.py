@@ -16,7 +16,7 @@ from fake_driver import Fake, values_of
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed.plans import local
+from gridbuf.distributed.plans import engines
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "distributed"))
 
@@ -50,7 +50,7 @@ class There:
         gb.copyto(self.host, self.gpu)
 
 
-class ThroughGPU(local.LocalTransport):
+class ThroughGPU(engines.LocalTransport):
     """Copies of the fields' memory are exchanged, and copied back."""
 
     def __init__(self, plan: Any) -> None:
@@ -132,7 +132,7 @@ TESTS = [
 def test_what_the_local_engine_does(
     test: Callable[..., None], keywords: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "LocalTransport", ThroughGPU)
+    monkeypatch.setattr(engines, "LocalTransport", ThroughGPU)
     test(**keywords)
     for each in keywords.values():
         if isinstance(each, gbd.Grid):  # it lives on, with its plans

@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).parent / "ranks" / "halos.py"
 def test_ranks_have_the_values_of_the_local_engine(way: str, count: int) -> None:
     pytest.importorskip("mpi4py")
     if way == "direct" and MODE == "gpu":
-        from gridbuf.distributed.ranks.gpu_aware import library_takes_gpus
+        from gridbuf.distributed.ranks.buffers import library_takes_gpus
 
         if not library_takes_gpus():
             pytest.skip("this MPI does not say that it takes pointers of GPUs")
@@ -44,12 +44,12 @@ def test_who_says_whether_mpi_takes_pointers(
     said: bool | None, value: str, answer: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mpi4py")
-    from gridbuf.distributed.ranks import gpu_aware
+    from gridbuf.distributed.ranks import buffers
 
-    monkeypatch.setenv(gpu_aware.VARIABLE, value)
-    assert gpu_aware.takes_gpus(said) is answer
-    monkeypatch.setenv(gpu_aware.VARIABLE, "yes")
+    monkeypatch.setenv(buffers.VARIABLE, value)
+    assert buffers.takes_gpus(said) is answer
+    monkeypatch.setenv(buffers.VARIABLE, "yes")
     with pytest.raises(ValueError, match="neither '0' nor '1'"):
-        gpu_aware.takes_gpus(None)
-    monkeypatch.delenv(gpu_aware.VARIABLE)
-    assert gpu_aware.takes_gpus(None) is gpu_aware.library_takes_gpus()
+        buffers.takes_gpus(None)
+    monkeypatch.delenv(buffers.VARIABLE)
+    assert buffers.takes_gpus(None) is buffers.library_takes_gpus()

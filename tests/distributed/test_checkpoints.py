@@ -10,7 +10,7 @@ from oracle import fill
 from seams import made
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.dtype_names import dtype_name, dtype_of
+from gridbuf.distributed.plans.layouts import dtype_name, dtype_of
 
 try:
     import zarr

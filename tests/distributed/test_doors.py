@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.plans.local import LocalEngine, LocalTransport
+from gridbuf.distributed.plans.engines import LocalEngine, LocalTransport
 
 GRID = gbd.grid((6, 4), periodic="I", halo=1)
 FIELD = GRID.zeros()

@@ -10,7 +10,7 @@ from in_child import python
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
-from gridbuf.distributed.plans import aliasing
+from gridbuf.distributed.plans import checks
 from gridbuf.distributed.plans import plan as plan_module
 
 GRID = gbd.grid((6, 4), blocks=(1, 1), periodic="I", halo=2)
@@ -357,7 +357,7 @@ def test_fields_that_interleave_are_looked_at_once(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         plan_module,
         "check_shared",
-        lambda binding, flat: looked.append(aliasing.check_shared(binding, flat)),
+        lambda binding, flat: looked.append(checks.check_shared(binding, flat)),
     )
     for _ in range(3):
         plan(*made)

@@ -14,8 +14,8 @@ import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf import paper
 from gridbuf.cli import main
-from gridbuf.distributed import making
-from gridbuf.distributed.draw_blocks import picture
+from gridbuf.distributed import factories
+from gridbuf.distributed.drawing import picture
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.paper import report
@@ -83,7 +83,7 @@ def test_figures_are_those_of_the_plans(
     own = report.figures(run, counts)
     received, copied, messages, memory, points, surface = [], [], [], [], [], []
     for rank in range(run.ranks):
-        monkeypatch.setattr(making, "engine_of", lambda *_, rank=rank: Played(rank, run.ranks))
+        monkeypatch.setattr(factories, "engine_of", lambda *_, rank=rank: Played(rank, run.ranks))
         grid = getattr(gbd, kind)(*args, **keywords)
         dims = "".join(grid.dims) + ("K" if run.levels else "")
         fields = [

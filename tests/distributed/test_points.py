@@ -68,7 +68,7 @@ def test_blocks_are_as_equal_as_can_be(n: int, count: int) -> None:
 
 
 def test_the_automatic_cut() -> None:
-    from gridbuf.distributed.geometry.cutting import best_cut, exchanged
+    from gridbuf.distributed.geometry.blocks import best_cut, exchanged
 
     one = ((1, 1), (1, 1))
     assert best_cut((100, 100), 4, one, (False, False)) == (2, 2)

@@ -12,7 +12,7 @@ from seams import made
 
 import gridbuf.distributed as gbd
 from gridbuf import _core
-from gridbuf.distributed import making
+from gridbuf.distributed import factories
 from gridbuf.distributed.geometry import linking
 from gridbuf.distributed.geometry.blocks import Decomposition
 
@@ -24,7 +24,7 @@ def ranks(monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(kind: str, size: int, *args: Any, **keywords: Any) -> list[gbd.Grid]:
         grids = []
         for rank in range(size):
-            monkeypatch.setattr(making, "engine_of", lambda *_, rank=rank: Played(rank, size))
+            monkeypatch.setattr(factories, "engine_of", lambda *_, rank=rank: Played(rank, size))
             grids.append(getattr(gbd, kind)(*args, **keywords))
         monkeypatch.undo()
         return grids
@@ -155,7 +155,7 @@ def test_one_of_ten_thousand_ranks_knows_its_neighbours_alone(
     import tracemalloc
 
     made_up = Played(5050, 10_000)
-    monkeypatch.setattr(making, "engine_of", lambda *_: made_up)
+    monkeypatch.setattr(factories, "engine_of", lambda *_: made_up)
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gridbuf.distributed import waiting
-from gridbuf.distributed.waiting import Waiting
+from gridbuf.distributed import calls
+from gridbuf.distributed.calls import Waiting
 
 
 class Message:
@@ -31,7 +31,7 @@ def test_what_comes_at_the_deadline_is_no_timeout() -> None:
 def test_nobody_is_warned_of_what_has_come(
     monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    monkeypatch.setattr(waiting, "WARNING", 1e-3)
+    monkeypatch.setattr(calls, "WARNING", 1e-3)
     message = Message()
     Waiting(None, message.missing).until(message.come)
     assert not recwarn.list

@@ -1,4 +1,10 @@
-"""Saving fields of a grid, and loading them on any number of ranks and any cut.
+"""How a field is cut for a file: so that every piece of the file has one rank that writes it, and
+none is written twice.
+
+Pieces are cut by places, of which a file has as many as an array has elements: along a staggered
+axis one more than there are cells.
+
+Saving fields of a grid, and loading them on any number of ranks and any cut.
 
 All is written beside the path and renamed at the end, when every rank has said that its part is on
 the disk; until then what was there stays. A file has one value for each place of a tile: along a
@@ -7,6 +13,7 @@ were, without a rule.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +21,97 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.alone import Topic
-from gridbuf.distributed.dtype_names import dtype_of
-from gridbuf.distributed.files import checkpoint_folders as folders
-from gridbuf.distributed.files import manifests
-from gridbuf.distributed.files.chunking import blockwise, in_slabs
+from gridbuf.distributed.files import checkpoint_folders, manifests
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
-from gridbuf.distributed.geometry.between_decompositions import Copies, End
-from gridbuf.distributed.geometry.blocks import Block, Index
+from gridbuf.distributed.geometry.between_decompositions import End
+from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
+from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.plans.plan import on_blocks
-from gridbuf.distributed.plans.planning import plain
-from gridbuf.distributed.whole_fields.checksums import header, of_block
-from gridbuf.distributed.whole_fields.ground import (
+from gridbuf.distributed.plans.vectors import plain
+from gridbuf.distributed.whole_fields.collective_context import (
     Ground,
     agreed_subjects,
     subjects_of,
     summed,
     way_of,
 )
-from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bring_back, subject
+from gridbuf.distributed.whole_fields.field_info import Subject
+from gridbuf.distributed.whole_fields.reductions import header, of_block
 from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
+
+
+def places(ground: Ground, one: Subject, tile: int) -> Index:
+    """How many places a field has along each of the grid's dims; 1 where it lacks the dim."""
+    by = dict(zip(one.geometry.axes, one.geometry.positions, strict=True))
+    return tuple(n + 1 - by[a] if a in by else 1 for a, n in enumerate(ground.tiles[tile]))
+
+
+def cut_into(sizes: Sequence[Index], pieces: Sequence[Index]) -> list[tuple[Cuts, ...]]:
+    """Each tile's axes in pieces of one size, the last of which may be smaller."""
+    found = []
+    for whole, piece in zip(sizes, pieces, strict=True):
+        row = []
+        for n, size in zip(whole, piece, strict=True):
+            count = max(-(-n // size), 1)
+            row.append(Cuts(n, count, [*[size] * (count - 1), n - size * (count - 1)]))
+        found.append(tuple(row))
+    return found
+
+
+def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
+    """Pieces as large as the blocks of a regular cut, each written by the rank of the block that it
+    is; how large they are on each tile.
+    """
+    there = ground.decomposition
+    extents = [places(ground, one, t) for t in range(len(ground.tiles))]
+    pieces = []
+    for cuts in there.cuts:
+        pieces.append(
+            tuple(largest(axis) if a in one.geometry.axes else 1 for a, axis in enumerate(cuts))
+        )
+    cut = cut_into(extents, pieces)
+    owners: list[int | None] = []
+    for block in Decomposition(cut, ground.size).blocks():
+        index = tuple(
+            min(i, count - 1)
+            for i, count in zip(block.index, there.counts[block.tile], strict=True)
+        )
+        rank = there.rank_of(there.number_at(block.tile, index))
+        owners.append(
+            block.number % ground.size if rank is None else rank
+        )  # land has faces, beside blocks
+    end = ground.by_places(one, cut, owners)
+    return end, pieces
+
+
+def largest(axis: Cuts) -> int:
+    """The size of a regular cut's blocks; of another the least with which as many are enough."""
+    first = axis.start(1)
+    if first and all(axis.start(k) == min(k * first, axis.n) for k in range(axis.count + 1)):
+        return first
+    return max(-(-axis.n // axis.count), 1)
+
+
+def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
+    """As many slabs along the slowest dim that the grid cuts as there are ranks, so that each
+    writes long runs.
+    """
+    along = next((ground.dims.index(dim) for dim in dims if dim in ground.dims), None)
+    extents = [places(ground, one, t) for t in range(len(ground.tiles))]
+    pieces = [
+        tuple(
+            max(-(-n // ground.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)
+        )
+        for extent in extents
+    ]
+    cut = cut_into(extents, pieces)
+    tiles = pairwise(Decomposition(cut, ground.size).first)
+    owners = [
+        (i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)
+    ]  # each begins elsewhere
+    return ground.by_places(one, cut, owners)
+
 
 AT_ONCE = (
     2**18
@@ -114,7 +191,7 @@ def saving(
         for name, given in fields.items()
         if mine
     ]
-    tell = {"beside": folders.name_for(where), "layouts": layouts}
+    tell = {"beside": checkpoint_folders.name_for(where), "layouts": layouts}
     subjects, tale, _ = agreed_subjects(
         ranks, ground, "save", words, ground.first, mine, names, tell
     )
@@ -132,7 +209,7 @@ def saving(
     try:
         if ground.rank == 0:
             chunks = {one.name: sizes for one, (_, sizes) in zip(subjects, cuts, strict=True)}
-            folders.begin(where, beside, store, manifest, chunks)
+            checkpoint_folders.begin(where, beside, store, manifest, chunks)
         ranks.agree("save", words)
         sums = np.zeros(len(subjects), np.uint64)
         for i, (one, dims, (end, _)) in enumerate(zip(subjects, tale["dims"], cuts, strict=True)):
@@ -145,14 +222,14 @@ def saving(
         for field, number in zip(manifest["fields"].values(), total, strict=True):
             field["checksum"] = f"{int(number):016x}"
         if ground.rank == 0:
-            folders.end_with(where, beside, store, manifest)
+            checkpoint_folders.end_with(where, beside, store, manifest)
         ranks.agree("save", words)
     except BaseException as error:
         try:
             ranks.fail(error)  # first: other ranks still write there
         finally:
             if ground.rank == 0:
-                folders.give_up(beside)
+                checkpoint_folders.give_up(beside)
         raise
 
 
@@ -252,168 +329,3 @@ def checksum(
             slab = ((start, min(start + step, part[0][1])), *part[1:]) if part else part
             total += of_block(field, one.geometry.axes, block, head, [slab], names)
     return np.uint64(total % 2**64)
-
-
-# ---- loading ----
-
-
-class Checkpoint(dict[str, Any]):
-    """The fields that were loaded, by name.
-
-    Attributes
-    ----------
-    attributes : dict
-        Those of the store.
-    """
-
-    def __init__(self, attributes: Mapping[str, Any], of_fields: Mapping[str, Any]) -> None:
-        super().__init__()
-        self.attributes = dict(attributes)
-        self._of_fields = of_fields
-
-    def attributes_of(self, name: str) -> dict[str, Any]:
-        """The attributes of a field.
-
-        Parameters
-        ----------
-        name : str
-            One of those that were loaded.
-
-        Returns
-        -------
-        dict
-            What `Grid.save` was given for it.
-
-        Raises
-        ------
-        KeyError
-            When there is no such field.
-
-        Examples
-        --------
-        >>> import tempfile, gridbuf.distributed as gbd
-        >>> grid = gbd.grid((8, 6))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     grid.save(f"{folder}/x", T=grid.ones(), attributes={"T": {"units": "K"}}, format="npy")
-        ...     grid.load(f"{folder}/x").attributes_of("T")
-        {'units': 'K'}
-        """
-        return dict(self._of_fields[name])
-
-
-def loading(
-    ranks: Any,
-    ground: Ground,
-    path: Any,
-    names: Sequence[str],
-    verify: Any,
-    make: Callable[..., Any],
-    progress: Callable[[float], Any] | None,
-) -> "Checkpoint":
-    """The steps of `Grid.load`."""
-
-    def prepare() -> tuple[Path, manifests.Said | None, dict[str, Any]]:
-        boolean(verify, "verify")
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
-        check_progress(progress)
-        where = manifests.read_path(path)
-        found = manifests.read(where) if ground.rank == 0 else None
-        if found is not None:
-            check(found, ground, names, where)
-        return where, found, {"path": str(where), "names": list(names), "verify": verify}
-
-    where, found, words = prepare()
-    topic = Topic(found, found is not None)
-    agreed = ranks.agree("load", words, [topic], needed=True)
-    manifest = agreed.topics[0][0]
-    wanted = list(names) or list(manifest["fields"])
-    sums = np.zeros(len(wanted), np.uint64)
-
-    def get() -> Checkpoint:
-        store = STORES[manifest["store"]]()
-        made = Checkpoint(
-            manifest["attributes"],
-            {name: manifest["fields"][name]["attributes"] for name in wanted},
-        )
-        for i, name in enumerate(wanted):
-            made[name] = get_field(
-                store,
-                where,
-                manifest["fields"][name],
-                ground,
-                name,
-                make,
-                sums[i : i + 1] if verify else None,
-            )
-            if progress is not None:
-                progress((i + 1) / len(wanted))
-        return made
-
-    made = get()
-    agreed = ranks.agree("load", words, values=sums[: ranks.room])
-    total = summed(ranks, sums, agreed)
-    if verify and not ground.decomposition.has_land:  # what nobody has is not read
-        for name, number in zip(wanted, total, strict=True):
-            if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
-                raise ValueError(
-                    f"path: the values of {name!r} in {str(where)!r} are not those that were saved:"
-                    " their checksum differs"
-                )
-    return made
-
-
-def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where: Path) -> None:
-    tiles = tuple(tuple(tile) for tile in manifest["tiles"])
-    if (tiles, tuple(manifest["dims"])) != (ground.tiles, ground.dims):
-        raise ValueError(
-            f"path: {str(where)!r} has tiles {tiles} along {tuple(manifest['dims'])}, this grid"
-            f" {ground.tiles} along {ground.dims}"
-        )
-    for name in names:
-        if name not in manifest["fields"]:
-            raise ValueError(
-                f"names: {name!r} is not in {str(where)!r}, which has"
-                f" {', '.join(manifest['fields'])}"
-            )
-    if manifest["store"] not in STORES:
-        raise ValueError(f"path: {str(where)!r} is kept as {manifest['store']!r}, which is unknown")
-    if manifest["store"] == "zarr" and not zarr_is_there():
-        raise ValueError(
-            f"path: {str(where)!r} is kept as Zarr; install the package zarr (pip install zarr)"
-        )
-
-
-def get_field(
-    store: Store,
-    where: Path,
-    field: manifests.Said,
-    ground: Ground,
-    name: str,
-    make: Callable[..., Any],
-    sums: Any,
-) -> Any:
-    """A field on this rank's blocks, read from its own boxes alone."""
-    dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
-    shape = field["shapes"][0]
-    sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in ground.dims}
-    faces = [dim for dim, position in field["positions"].items() if position == "face"]
-    for tile in sorted({block.tile for block in ground.blocks}):
-        store.examine(where, field["arrays"][tile], field, field["shapes"][tile])
-    made = make(field.get("layout", {}), dims, dtype, sizes=sizes, faces=faces)
-    one = subject(made, ground.blocks, ground.dims, name)
-    if one is None:
-        return made
-    end, head = ground.end(one), header(one.dims, one.dtype)
-    owned = Copies(None, End(*end))
-    for block, domain in zip(ground.blocks, one.domains, strict=True):
-        array = array_of(domain, dims)
-        box = box_of(block, ground.dims, dims, array.shape)
-        store.read(
-            where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
-        )
-        if sums is not None:
-            sums += checksum(domain, one, block, head, owned.owned(block), ground.dims)
-    bring_back(one)
-    return made

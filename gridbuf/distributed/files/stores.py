@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.distributed.dtype_names import dtype_of
 from gridbuf.distributed.files.manifests import Said, sync, writing
+from gridbuf.distributed.plans.layouts import dtype_of
 
 Box = Sequence[slice]
 

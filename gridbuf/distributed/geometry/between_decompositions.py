@@ -8,8 +8,8 @@ or by places, of which an array has as many as it has elements.
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
-from gridbuf.distributed.geometry.boxes import Box, Map, identity, is_empty
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.geometry.boxes import Box, Index, Map, identity, is_empty
 from gridbuf.distributed.geometry.linking import Link, kept, linked, own_points
 from gridbuf.distributed.geometry.tiles import Copy, Topology
 

@@ -8,6 +8,8 @@ points have the same parity along an axis.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+Index = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]  # (low, high) along each of some dims
 Box = tuple[tuple[int, int], ...]
 Linear = tuple[
     int, int, int

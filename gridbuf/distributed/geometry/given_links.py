@@ -5,8 +5,8 @@ from itertools import combinations, groupby
 from typing import Any, NamedTuple
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
-from gridbuf.distributed.geometry.boxes import Map
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.geometry.boxes import Index, Map
 from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
 from gridbuf.distributed.geometry.tiles import Topology
 from gridbuf.validation import integer

@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeVar
 
+from gridbuf.distributed.geometry.blocks import Cuts
 from gridbuf.distributed.geometry.boxes import Box
-from gridbuf.distributed.geometry.cuts import Cuts
 
 T = TypeVar("T", "Segment", "Side")
 

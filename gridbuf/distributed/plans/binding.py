@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf._core import CopyProgram
-from gridbuf.distributed.geometry.blocks import Block, Index
-from gridbuf.distributed.geometry.linking import Link
-from gridbuf.distributed.geometry.schedule import Schedule
-from gridbuf.distributed.plans.items import Item
+from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.geometry.boxes import Index
+from gridbuf.distributed.geometry.linking import Link, Schedule
 from gridbuf.distributed.plans.layouts import Bound
+from gridbuf.distributed.plans.vectors import Sources
 from gridbuf.strides import packed
 
 ALIGNMENT = 16  # of chunks in a message
@@ -110,33 +110,6 @@ class Work(NamedTuple):
     copies: list[Entry]
     sends: dict[int, Chunked]
     receives: dict[int, Chunked]
-
-
-class Sources(NamedTuple):
-    """For a field of a plan: which fields stand for it where axes turn, and when the sign
-    changes.
-    """
-
-    item: Item
-    fields: tuple[int, ...]
-    component: int
-
-    def of(self, link: Link, axes: Index) -> tuple[int, int]:
-        """The field that a link's points come from, and the sign they get."""
-        if self.item.kind == "scalar":
-            straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
-            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [
-                -1,
-                -1,
-            ]
-            return self.fields[0], -1 if folded else 1
-        along = (
-            link.axes.index(axes.index(self.component))
-            if self.component in axes
-            else self.component
-        )
-        sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
-        return self.fields[axes[along] if self.component in axes else along], sign
 
 
 class Binding:

@@ -15,16 +15,16 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import read_timeout
-from gridbuf.distributed.geometry.blocks import Block, Index, Pairs
-from gridbuf.distributed.plans.aliasing import check_same, check_shared
+from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.geometry.boxes import Index, Pairs
 from gridbuf.distributed.plans.binding import Binding, Entry, Message, Work, adjoint
+from gridbuf.distributed.plans.checks import check_same, check_shared
 from gridbuf.distributed.plans.debugging import compare_copies
-from gridbuf.distributed.plans.engine import Engine, Quick, Transport
-from gridbuf.distributed.plans.items import refuse_item
-from gridbuf.distributed.plans.layouts import as_field, gpu_of, layout_of
+from gridbuf.distributed.plans.engines import Engine, Quick, Transport
+from gridbuf.distributed.plans.layouts import HOST, as_field, gpu_of, layout_of
+from gridbuf.distributed.plans.vectors import refuse_item
 from gridbuf.docstrings import as_in
 
-HOST = {_core.HostField}
 NOT_YET = Quick(lambda *fields: None, lambda: None)
 MOST_DISTANCES = 16  # that a plan remembers
 T = TypeVar("T")

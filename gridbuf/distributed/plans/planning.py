@@ -1,28 +1,99 @@
-"""Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan
+"""Plans that are found again by the layouts of their fields. A layout gets a number, and no number
+means another layout later.
+
+Of a Field the number is kept until it is gone, so that nothing of it need be asked again.
+
+Working out an exchange: fields are bound to this rank's blocks, their links found, and a plan
 made of both.
+
+The plans that a grid keeps, found again by the layouts of the fields that are exchanged.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+import weakref
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, Generic, TypeVar
 
 from gridbuf import _core
 from gridbuf.common import BoundedCache, debugging
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.geometry.blocks import Block
-from gridbuf.distributed.geometry.linking import LinkBuilder
-from gridbuf.distributed.geometry.schedule import Schedule, Scheduler
-from gridbuf.distributed.plans.aliasing import check_same, check_shared
-from gridbuf.distributed.plans.binding import Binding, Sources, Work
-from gridbuf.distributed.plans.engine import Engine
-from gridbuf.distributed.plans.items import Item
-from gridbuf.distributed.plans.layouts import Bound, bind, layout_of
+from gridbuf.distributed.geometry.linking import LinkBuilder, Schedule, Scheduler
+from gridbuf.distributed.plans.binding import Binding, Work
+from gridbuf.distributed.plans.checks import check, check_same, check_shared
+from gridbuf.distributed.plans.engines import Engine
+from gridbuf.distributed.plans.layouts import Bound, Layout, as_field, bind, layout_of
 from gridbuf.distributed.plans.plan import Plan, on_blocks
-from gridbuf.distributed.plans.plan_cache import LayoutNumbers
-from gridbuf.distributed.plans.rules import check
+from gridbuf.distributed.plans.vectors import Item, Sources, items_of, refuse_item, sources_of
+
+MOST_LAYOUTS = 1024  # that are known; as many Fields as are alive
+MOST_PLANS = 64  # that are kept
+P = TypeVar("P")
+
+
+class LayoutNumbers:
+    """A number below 0 for each layout.
+
+    Attributes
+    ----------
+    numbers : dict
+        By a Field's id the number of its layout, as long as the Field lives.
+    recent : dict
+        What was found for Fields with these ids, in this order. It is emptied when any known Field
+        is gone.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self._references: dict[int, Any] = {}  # weak ones
+        self._layouts: dict[Layout, int] = {}
+        self._next = count(-1, -1)
+        self.recent: BoundedCache[Any] = BoundedCache(MOST_PLANS)
+        numbers, references, recent = self.numbers, self._references, self.recent
+
+        def forget(gone: Any) -> None:  # nothing of the owner: a Field may outlive it
+            found: Any = references.get(gone.key)
+            if found is gone:
+                del references[gone.key], numbers[gone.key]
+                recent.clear()
+
+        self._forget = forget
+
+    def number(self, field: _core.Field, keep: bool = True) -> int:
+        """The number of a Field's layout; `keep`: it is asked for again."""
+        if len(self._layouts) >= MOST_LAYOUTS:
+            for each in (self.numbers, self._references, self._layouts, self.recent):
+                each.clear()
+        layout = layout_of(field)
+        number = self._layouts.get(layout)
+        if number is None:
+            number = self._layouts[layout] = next(self._next)
+        if keep:
+            self._references[id(field)] = weakref.KeyedRef(field, self._forget, id(field))
+            self.numbers[id(field)] = number
+        return number
+
+
+class PlanCache(Generic[P]):
+    """The last plans, by keys of numbers of layouts and what else their user says."""
+
+    def __init__(self, layouts: LayoutNumbers) -> None:
+        self.layouts, self.numbers, self.recent = layouts, layouts.numbers, layouts.recent
+        self.plans: dict[Any, P] = {}
+
+    def kept(self, key: Any, make: Callable[[], P]) -> P:
+        """The plan of a key, made where there is none."""
+        found = self.plans.get(key)
+        if found is None:
+            found = make()
+            while len(self.plans) >= MOST_PLANS:
+                del self.plans[next(iter(self.plans))]
+                self.recent.clear()
+            self.plans[key] = found
+        return found
+
 
 MOST_BOUNDS = 1024  # that a grid remembers
-PLAIN = Item("scalar", (), 1)
 Fields = list[
     list[_core.Field]
 ]  # of each field of an exchange the part on each of the rank's blocks
@@ -147,22 +218,57 @@ class Planner:
         return self._scheduler.halos(bound.geometry, what == "halos")
 
 
-@lru_cache(maxsize=256)
-def plain(number: int) -> Sources:
-    """Of a field that stands for itself."""
-    return Sources(PLAIN, (number,), 0)
+class KeptPlans(PlanCache[Plan]):
+    """Plans by what they do and the numbers of their fields' layouts."""
 
+    def __init__(self, planner: Planner) -> None:
+        super().__init__(planner.layouts)
+        self._planner = planner
 
-def sources_of(items: list[Item], builder: LinkBuilder) -> list[Sources]:
-    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign
-    where the grid has no fold.
-    """
-    found: list[Sources] = []
-    for item in items:
-        if item.kind == "scalar" and (item.sign == 1 or not builder.folds):
-            found.append(plain(len(found)))
-            continue
-        numbers = tuple(range(len(found), len(found) + len(item.fields)))
-        rule = item._replace(fields=())  # plans hold no memory
-        found += [Sources(rule, numbers, component) for component in range(len(numbers))]
-    return found
+    def known(self, ids: tuple[int, ...]) -> Plan | None:
+        """The plan that exchanges the Fields with these ids, if that was done before."""
+        plan = self.plans.get(("exchange", *map(self.numbers.get, ids)))
+        if plan is not None:  # all are known Fields: anything else has no number, and is not found
+            self.recent[ids] = plan
+        return plan
+
+    def run(self, what: str, items: tuple[Any, ...]) -> None:
+        """Run the plan that exchanges ("exchange") or synchronises ("sync") these items."""
+        make = self._planner.exchange if what == "exchange" else self._planner.sync
+        try:
+            plan = self.kept(self._key(what, items), lambda: make(items_of(items), shared=True))
+        except BaseException as error:
+            self._planner.engine.failed(error)
+            raise
+        plan(
+            *(
+                field
+                for item in items
+                for field in (item.fields if isinstance(item, Item) else (item,))
+            )
+        )
+
+    def _key(self, what: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        key: list[Any] = [what]
+        for item in items:
+            if isinstance(item, Item):
+                key += [item.kind, item.sign]
+                for field in item.fields:
+                    self._number(field, key)
+            else:
+                self._number(item, key)
+        return tuple(key)
+
+    def _number(self, given: Any, key: list[Any]) -> None:
+        """Add the number of a field's layout to a key."""
+        known = self.numbers.get(id(given))
+        if known is not None:
+            key.append(known)
+        elif isinstance(given, list | tuple):
+            refuse_item(given, "fields")
+            key.append(len(given))
+            for each in given:
+                self._number(each, key)
+        else:
+            field = as_field(given, "fields")
+            key.append(self.layouts.number(field, keep=field is given))

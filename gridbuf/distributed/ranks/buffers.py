@@ -1,14 +1,102 @@
-"""The memory of messages: what MPI reads and writes, and where the programs of copies find it."""
+"""Messages that need no packing: all points of one lie in one field's memory just as they are
+sent.
 
+Whether MPI takes pointers of GPUs.
+
+The memory of messages: what MPI reads and writes, and where the programs of copies find it.
+"""
+
+import ctypes
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpi4py import MPI
 
 from gridbuf import _core
+from gridbuf.distributed.arguments import read_switch
 from gridbuf.distributed.plans.binding import Message
-from gridbuf.distributed.ranks.zero_copy import inside
+
+LEAST = 4096  # bytes: packing less costs no more than looking up where it lies
+
+
+class Inside(NamedTuple):
+    """Where a message lies: in which slot, how far from its first element."""
+
+    slot: int
+    offset: int
+    nbytes: int
+
+    def at(self, address: int) -> Any:
+        """Its memory, which nobody keeps alive, where the slot's element 0 lies at this address."""
+        return MPI.memory.fromaddress(address + self.offset, self.nbytes)
+
+
+def inside(message: Message) -> Inside | None:
+    """Where a message lies; None where it has to be packed, or is too small to bother."""
+    if message.nbytes < LEAST:
+        return None
+    first = message.chunks[0].place
+    end = 0
+    for chunk in message.chunks:
+        if (
+            chunk.at != end
+            or chunk.mode
+            or chunk.place.slot != first.slot
+            or chunk.place.at - chunk.at != first.at
+        ):
+            return None
+        if any(
+            n > 1 and a != b
+            for n, a, b in zip(chunk.shape, chunk.strides, chunk.place.strides, strict=True)
+        ):
+            return None
+        end = chunk.at + chunk.nbytes
+    return Inside(first.slot, first.at, end) if end == message.nbytes else None
+
+
+VARIABLE = "GRIDBUF_GPU_AWARE_MPI"
+
+
+def takes_gpus(said: bool | None) -> bool:
+    """What the user says, by argument or environment, else what the library says of itself.
+
+    Parameters
+    ----------
+    said : bool or None
+        The argument.
+
+    Returns
+    -------
+    bool
+        Whether messages lie on the GPU.
+
+    Raises
+    ------
+    ValueError
+        When the environment variable is neither 0 nor 1.
+    """
+    if said is not None:
+        return said
+    found = read_switch(VARIABLE)
+    return library_takes_gpus() if found is None else found
+
+
+@cache
+def library_takes_gpus() -> bool:
+    """Libraries that do not say count as those that do not."""
+    try:
+        symbols = ctypes.CDLL(MPI.__file__)
+    except OSError:
+        return False
+    if hasattr(symbols, "MPIX_Query_cuda_support"):
+        return bool(symbols.MPIX_Query_cuda_support())
+    if hasattr(symbols, "MPIX_GPU_query_support"):
+        found = ctypes.c_int(0)
+        return symbols.MPIX_GPU_query_support(0, ctypes.byref(found)) == 0 and bool(found.value)
+    return False
+
 
 BOUNDARY = 256  # bytes, to which messages in one buffer of a GPU are aligned
 NOTHING = np.empty(0, "u1")  # what is sent where values lie in memory that both ranks have

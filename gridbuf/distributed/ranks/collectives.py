@@ -17,22 +17,25 @@ from typing import Any, TypeVar
 import numpy as np
 from mpi4py import MPI
 
-from gridbuf.distributed.alone import Agreed, Integers, Said, Topic
-from gridbuf.distributed.calls import MEETING
-from gridbuf.distributed.errors import DisagreementError, RevokedError
+from gridbuf.distributed.calls import (
+    LOOK,
+    MEETING,
+    Agreed,
+    DisagreementError,
+    Integers,
+    RevokedError,
+    Said,
+    Topic,
+    Waiting,
+)
 from gridbuf.distributed.ranks import revoke
 from gridbuf.distributed.ranks.communicator import (
     Channel,
-    Communicator,
-    Duplicate,
-    check_mpi,
     ranks,
 )
-from gridbuf.distributed.ranks.pending_requests import Pending, abandoned, keep, leave
+from gridbuf.distributed.ranks.pending_requests import CALL, ROLL, Pending, abandoned, keep, leave
 from gridbuf.distributed.ranks.persistent_messages import parts
 from gridbuf.distributed.ranks.revoke import callable_here, hear
-from gridbuf.distributed.ranks.tags import CALL, ROLL
-from gridbuf.distributed.waiting import LOOK, Waiting
 
 HEAD, TOPICS, TEXT = 16, 2, 36  # words: hashes and counts, then the words about each topic
 VALUES = MEETING - HEAD - TOPICS * TEXT  # the exact sums of three fields
@@ -42,7 +45,6 @@ SAID, FIRST = (
     4,
 )  # places in the head; of each topic its hash, how many know it, and how long its text is
 LATEST = 30.0  # seconds after which a rank tells where it waits, when it has no timeout
-IDLE = 2**32  # added by a rank for a duplicate that it does not use, beside its balance
 T = TypeVar("T")
 
 
@@ -373,40 +375,6 @@ class RollCall:
             self._channel.waiting[peer] = int(number[0])
             if number[0] == self._number:
                 self._say(peer)
-
-
-# ---- duplicates for grids ----
-
-
-def idle_words(communicator: Communicator, room: int) -> Integers:
-    """This rank's words about the first duplicates: whether it needs each, and how many messages
-    are on their way.
-    """
-    check_mpi()
-    words = np.zeros(room, np.uint64)
-    for its in communicator.duplicates[1 : room + 1]:
-        if its.idle():
-            words[its.number - 1] = (IDLE + its.balance()) % 2**64
-    return words
-
-
-def idle_on_all(communicator: Communicator, agreed: Agreed) -> list[Duplicate]:
-    """The duplicates that no rank needs, and that have no message under way: the same ones on all
-    ranks.
-    """
-    whole = communicator.size * IDLE % 2**64
-    return [
-        its
-        for its in communicator.duplicates[1 : len(agreed.values) + 1]
-        if int(agreed.values[its.number - 1]) == whole
-    ]
-
-
-def channel_for(communicator: Communicator, said: Said, call: str, ranks: Collectives) -> Channel:
-    """A duplicate for a grid that all ranks make: one that no grid uses any more, or a new one."""
-    agreed = ranks.agree(call, said, values=idle_words(communicator, ranks.room))
-    idle = idle_on_all(communicator, agreed)
-    return Channel(idle[0]) if idle else communicator.channel(ranks.duplicated())
 
 
 # ---- texts ----

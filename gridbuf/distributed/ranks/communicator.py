@@ -18,12 +18,20 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from gridbuf.distributed.calls import OneCall
-from gridbuf.distributed.errors import RevokedError
+from gridbuf.distributed.calls import OneCall, RevokedError
 from gridbuf.distributed.ranks import revoke
-from gridbuf.distributed.ranks.pending_requests import drop, free, left, pending
+from gridbuf.distributed.ranks.pending_requests import (
+    HANDSHAKE,
+    ROLL,
+    Tag,
+    Tags,
+    both,
+    drop,
+    free,
+    left,
+    pending,
+)
 from gridbuf.distributed.ranks.revoke import Revocable
-from gridbuf.distributed.ranks.tags import HANDSHAKE, ROLL, Tag, Tags, both
 
 _process = os.getpid()
 _level = MPI.Query_thread()

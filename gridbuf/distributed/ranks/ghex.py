@@ -15,13 +15,13 @@ from mpi4py import MPI
 
 from gridbuf._core import CopyProgram
 from gridbuf.common import BoundedCache
+from gridbuf.distributed.calls import Waiting
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import Bound, Layout
 from gridbuf.distributed.ranks.communicator import Channel
 from gridbuf.distributed.ranks.mpi import MPIEngine, MPITransport
 from gridbuf.distributed.ranks.pending_requests import LAST_WORDS
-from gridbuf.distributed.waiting import Waiting
 from gridbuf.interop.ghex import DTYPES
 
 DIMS = 4

@@ -1,4 +1,7 @@
-"""The handshake of two ranks before a plan is used first: that it is the same plan, and in which
+"""Control messages between two ranks of a grid, in the order in which they were sent: handshakes of
+plans and answers to them.
+
+The handshake of two ranks before a plan is used first: that it is the same plan, and in which
 order of dims the receiver has its values.
 
 A handshake is one small message each way. Plans that a grid keeps for its user share an agreement
@@ -8,24 +11,61 @@ kind fixes the order of its messages; fields of other layouts are turned where t
 unpacked. A plan of one's own (`Grid.plan`) has the order of its own fields.
 """
 
+import json
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from mpi4py import MPI
 
-from gridbuf.distributed.dtype_names import dtype_name
-from gridbuf.distributed.errors import DisagreementError
-from gridbuf.distributed.plans.binding import Binding, Message, Sources
-from gridbuf.distributed.plans.layouts import POSITIONS, Bound
-from gridbuf.distributed.ranks.buffers import Turns
+from gridbuf.distributed.calls import DisagreementError, Waiting
+from gridbuf.distributed.plans.binding import Binding, Message
+from gridbuf.distributed.plans.layouts import POSITIONS, Bound, dtype_name
+from gridbuf.distributed.plans.vectors import Sources
+from gridbuf.distributed.ranks.buffers import Turns, inside
 from gridbuf.distributed.ranks.communicator import Channel, ranks
-from gridbuf.distributed.ranks.control_messages import Words, collect, send
-from gridbuf.distributed.ranks.shared_memory import Lane, machine, offer, opened
-from gridbuf.distributed.ranks.tags import Tag
-from gridbuf.distributed.ranks.zero_copy import inside
-from gridbuf.distributed.waiting import Waiting
+from gridbuf.distributed.ranks.pending_requests import HANDSHAKE, Pending, Tag, leave
+from gridbuf.distributed.ranks.shared_memory import Lane, answered, machine, offer, opened
+
+Words = dict[str, Any]
+
+
+def send(channel: Channel, peer: int, words: Words) -> None:
+    """Send words, which are kept until they have gone."""
+    text = json.dumps(words | channel.tags[peer].tell(words.get("tag"))).encode()
+    channel.duplicate.said[peer] += 1
+    leave(
+        Pending(
+            [], [channel.comm.Isend([text, MPI.BYTE], peer, HANDSHAKE)], text, channel.duplicate
+        )
+    )
+
+
+def collect(channel: Channel, every: float = 0.0) -> None:
+    """Keep the handshakes that have come in the mail; a long message may take its time. At most
+    once in `every` seconds.
+    """
+    now = time.perf_counter()
+    if every and now < channel.swept + every:
+        return
+    channel.swept = now
+    status, its = MPI.Status(), channel.duplicate
+    while (message := channel.comm.Improbe(MPI.ANY_SOURCE, HANDSHAKE, status)) is not None:
+        text = np.empty(status.Get_count(MPI.BYTE), "u1")
+        its.coming[status.Get_source()].append((message.Irecv([text, MPI.BYTE]), text))
+    for peer, coming in its.coming.items():
+        while coming and coming[0][0].Test():
+            words: Words = json.loads(coming.popleft()[1].tobytes())
+            its.heard[peer] += 1
+            channel.tags[peer].hear(words)
+            if "taken" in words:
+                answered(words)
+            else:
+                its.mail[peer].append(words)
+
 
 Orders = list[list[str]]
 

@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 
 from gridbuf._core import CopyProgram
 from gridbuf.common import debugging
-from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.calls import LOOK, DisagreementError, Waiting
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.binding import Binding, Message
-from gridbuf.distributed.plans.engine import Quick
+from gridbuf.distributed.plans.engines import Quick
 from gridbuf.distributed.ranks.collectives import Collectives
 from gridbuf.distributed.ranks.communicator import Channel, ranks
-from gridbuf.distributed.ranks.control_messages import collect
-from gridbuf.distributed.ranks.handshake import Terms
+from gridbuf.distributed.ranks.handshake import Terms, collect
 from gridbuf.distributed.ranks.persistent_messages import Connector, Messages
 from gridbuf.distributed.ranks.shared_memory import wanted
-from gridbuf.distributed.waiting import LOOK, Waiting
 
 FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
 # seconds of waiting until a peer's handshake for another plan means that it has left this exchange

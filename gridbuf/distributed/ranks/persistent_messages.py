@@ -21,7 +21,7 @@ from mpi4py import MPI
 
 from gridbuf import _core
 from gridbuf._core import CopyProgram
-from gridbuf.distributed.errors import DisagreementError
+from gridbuf.distributed.calls import SPIN, DisagreementError
 from gridbuf.distributed.plans.binding import (
     ADD,
     CLEAR,
@@ -34,13 +34,17 @@ from gridbuf.distributed.plans.binding import (
     unpacking,
 )
 from gridbuf.distributed.plans.debugging import SEAL, Guard, poisoning
-from gridbuf.distributed.ranks.buffers import Buffers, Carriage, GPUBuffers, Turns, on_host
+from gridbuf.distributed.ranks.buffers import (
+    Buffers,
+    Carriage,
+    GPUBuffers,
+    Inside,
+    Turns,
+    on_host,
+    takes_gpus,
+)
 from gridbuf.distributed.ranks.communicator import Channel
-from gridbuf.distributed.ranks.gpu_aware import takes_gpus
-from gridbuf.distributed.ranks.pending_requests import Pending, cancel, keep, leave
-from gridbuf.distributed.ranks.tags import Tag
-from gridbuf.distributed.ranks.zero_copy import Inside
-from gridbuf.distributed.waiting import SPIN
+from gridbuf.distributed.ranks.pending_requests import Pending, Tag, cancel, keep, leave
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
 MOST_PLACES = 16  # memories of fields that requests are kept for: time levels take turns

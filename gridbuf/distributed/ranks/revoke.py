@@ -23,9 +23,8 @@ import numpy as np
 from mpi4py import MPI
 
 from gridbuf._core import MessageExchange
-from gridbuf.distributed.errors import DisagreementError, RevokedError
-from gridbuf.distributed.ranks.pending_requests import Pending, free, leave, left
-from gridbuf.distributed.ranks.tags import NOTE
+from gridbuf.distributed.calls import DisagreementError, RevokedError
+from gridbuf.distributed.ranks.pending_requests import NOTE, Pending, free, leave, left
 
 FEW = 256  # ranks that are told directly
 LONGEST = 2000  # characters of an error that are told: such a message needs no answer

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.geometry.blocks import Index
-from gridbuf.distributed.geometry.linking import Link
-from gridbuf.distributed.geometry.schedule import Schedule
-from gridbuf.distributed.plans.binding import SIGN, Entry, Sources, aligned
+from gridbuf.distributed.geometry.boxes import Index
+from gridbuf.distributed.geometry.linking import Link, Schedule
+from gridbuf.distributed.plans.binding import SIGN, Entry, aligned
+from gridbuf.distributed.plans.vectors import Sources
 from gridbuf.strides import packed
 
 Arrays = Mapping[

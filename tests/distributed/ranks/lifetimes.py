@@ -12,12 +12,12 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed.ranks import attributes, pending_requests
-from gridbuf.distributed.ranks.attributes import communicator_of
+from gridbuf.distributed.ranks import duplicates, pending_requests
+from gridbuf.distributed.ranks.duplicates import communicator_of
 
 world = MPI.COMM_WORLD
 COUNT = 20
-attributes.LAST_WORDS = (
+duplicates.LAST_WORDS = (
     200.0  # seconds that comm.Free() waits for the other rank, also on a busy machine
 )
 

@@ -19,7 +19,7 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
-from gridbuf.distributed import waiting
+from gridbuf.distributed import calls
 from gridbuf.distributed.ranks import pending_requests, persistent_messages, revoke
 
 world = MPI.COMM_WORLD
@@ -371,13 +371,13 @@ def ctrl_c() -> None:
         world.Barrier()
         if me == 0:
             timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-            give_way = waiting._give_way
+            give_way = calls._give_way
 
             def begin() -> None:
-                waiting._give_way = give_way  # noqa: B023
+                calls._give_way = give_way  # noqa: B023
                 timer.start()  # noqa: B023
 
-            waiting._give_way = begin
+            calls._give_way = begin
             with raises(KeyboardInterrupt):
                 call(grid, f)
             timer.join()

@@ -11,8 +11,8 @@ from mpi4py import MPI
 from pair import check, comm, grid, me, other, perform, works
 
 import gridbuf.distributed as gbd
+import gridbuf.distributed.ranks.pending_requests as pending_requests
 import gridbuf.distributed.ranks.persistent_messages as messages
-import gridbuf.distributed.ranks.tags as tags
 
 
 def other_communicators_and_ranks_without_blocks() -> None:
@@ -80,7 +80,7 @@ def messages_of_one_tag_that_are_started_in_any_order() -> None:
 
 def tags_that_are_given_again() -> None:
     """Only those that no plan of either rank uses any more."""
-    before, tags.PLAN_TAGS = tags.PLAN_TAGS, 8
+    before, pending_requests.PLAN_TAGS = pending_requests.PLAN_TAGS, 8
     try:
         its = gbd.grid((8, 6), blocks=(2, 1), periodic="I", halo=1, comm=comm, timeout=200)
         fields = [its.full(10.0 * i + me) for i in range(3)]
@@ -121,7 +121,7 @@ def tags_that_are_given_again() -> None:
                 alive[-1](fields[0])
         del alive
     finally:
-        tags.PLAN_TAGS = before
+        pending_requests.PLAN_TAGS = before
     pair.grid = pair.made()
     works()
 

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gridbuf.common import BoundedCache
-from gridbuf.distributed.alone import Agreed, Integers, Topic
+from gridbuf.distributed.calls import Agreed, Integers, Topic
 from gridbuf.distributed.geometry.between_decompositions import Between, Copies, End
-from gridbuf.distributed.geometry.blocks import Block, Decomposition, Index
-from gridbuf.distributed.geometry.cuts import Cuts
-from gridbuf.distributed.geometry.linking import LinkBuilder
-from gridbuf.distributed.geometry.schedule import Schedule, sorted_out
-from gridbuf.distributed.plans.binding import Sources
-from gridbuf.distributed.plans.items import Item
-from gridbuf.distributed.plans.rules import check
-from gridbuf.distributed.whole_fields.subjects import Subject, array_of, bound_of, subject, told
+from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
+from gridbuf.distributed.geometry.boxes import Index
+from gridbuf.distributed.geometry.linking import LinkBuilder, Schedule, sorted_out
+from gridbuf.distributed.plans.checks import check
+from gridbuf.distributed.plans.vectors import Item, Sources
+from gridbuf.distributed.whole_fields.field_info import Subject, array_of, bound_of, subject, told
 from gridbuf.distributed.whole_fields.transfers import Way
 from gridbuf.validation import integer
 

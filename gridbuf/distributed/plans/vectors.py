@@ -2,10 +2,13 @@
 swap, scalars that change sign.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import some_fields
+from gridbuf.distributed.geometry.boxes import Index
+from gridbuf.distributed.geometry.linking import Link, LinkBuilder
 from gridbuf.docstrings import as_in
 from gridbuf.validation import integer
 
@@ -110,3 +113,54 @@ def items_of(given: tuple[Any, ...]) -> list[Item]:
     """Items as they were given: a field alone is a scalar."""
     some_fields(given, "an exchange")
     return [each if isinstance(each, Item) else Item("scalar", (each,), 1) for each in given]
+
+
+PLAIN = Item("scalar", (), 1)
+
+
+class Sources(NamedTuple):
+    """For a field of a plan: which fields stand for it where axes turn, and when the sign
+    changes.
+    """
+
+    item: Item
+    fields: tuple[int, ...]
+    component: int
+
+    def of(self, link: Link, axes: Index) -> tuple[int, int]:
+        """The field that a link's points come from, and the sign they get."""
+        if self.item.kind == "scalar":
+            straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
+            folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [
+                -1,
+                -1,
+            ]
+            return self.fields[0], -1 if folded else 1
+        along = (
+            link.axes.index(axes.index(self.component))
+            if self.component in axes
+            else self.component
+        )
+        sign = link.signs[along] if self.item.kind == "vector" and self.component in axes else 1
+        return self.fields[axes[along] if self.component in axes else along], sign
+
+
+@lru_cache(maxsize=256)
+def plain(number: int) -> Sources:
+    """Of a field that stands for itself."""
+    return Sources(PLAIN, (number,), 0)
+
+
+def sources_of(items: list[Item], builder: LinkBuilder) -> list[Sources]:
+    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign
+    where the grid has no fold.
+    """
+    found: list[Sources] = []
+    for item in items:
+        if item.kind == "scalar" and (item.sign == 1 or not builder.folds):
+            found.append(plain(len(found)))
+            continue
+        numbers = tuple(range(len(found), len(found) + len(item.fields)))
+        rule = item._replace(fields=())  # plans hold no memory
+        found += [Sources(rule, numbers, component) for component in range(len(numbers))]
+    return found

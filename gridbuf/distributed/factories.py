@@ -1,21 +1,62 @@
-"""The functions that make grids: a topology, its cuts, and an engine."""
+"""All ranks of a communicator make the same grid, or all of them learn that they do not.
 
-from collections.abc import Sequence
-from typing import Any
+The functions that make grids: a topology, its cuts, and an engine.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, ParamSpec
 
 from gridbuf.distributed import arguments as read
-from gridbuf.distributed.collective_making import on_all_ranks
-from gridbuf.distributed.geometry.blocks import Pairs
-from gridbuf.distributed.geometry.cutting import cut
+from gridbuf.distributed.arguments import read_timeout
+from gridbuf.distributed.geometry.blocks import cut
+from gridbuf.distributed.geometry.boxes import Pairs
 from gridbuf.distributed.geometry.given_links import Given, GivenLinks, read_links
 from gridbuf.distributed.geometry.linking import LinkBuilder
-from gridbuf.distributed.geometry.seams import cube, folded, read_seams, rings
-from gridbuf.distributed.geometry.tiles import Topology
-from gridbuf.distributed.grids import Grid
-from gridbuf.distributed.plans.engine import Engine
-from gridbuf.distributed.plans.local import LocalEngine
+from gridbuf.distributed.geometry.tiles import Topology, cube, folded, read_seams, rings
+from gridbuf.distributed.grid import Grid
+from gridbuf.distributed.plans.engines import Engine, LocalEngine
 from gridbuf.docstrings import as_in
 from gridbuf.validation import boolean_or_none, integer
+
+P = ParamSpec("P")
+MAKING = "a grid"
+
+
+def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
+    """Let a function that makes grids compare them where there is a communicator; an error of one
+    rank reaches the others.
+    """
+
+    @wraps(make)
+    def made(*args: P.args, **keywords: P.kwargs) -> Grid:
+        comm: Any = keywords.get("comm")
+        if comm is None:
+            return make(*args, **keywords)
+        from mpi4py import MPI
+
+        if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
+            raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
+        if not isinstance(comm, MPI.Intracomm):
+            raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
+        from gridbuf.distributed.ranks.collectives import Collectives
+        from gridbuf.distributed.ranks.duplicates import channel_for, communicator_of
+
+        try:
+            seconds = read_timeout(keywords.get("timeout")) or None
+        except (TypeError, ValueError):
+            seconds = None  # raised below, where the others hear of it
+        communicator = communicator_of(comm, seconds)
+
+        def together(ranks: Any) -> Grid:
+            grid = make(*args, **keywords)
+            grid._connect(channel_for(communicator, grid.arguments(), MAKING, ranks))
+            return grid
+
+        return Collectives(communicator.lobby, seconds).run(MAKING, together)
+
+    return made
+
 
 ENGINES = ("local", "mpi", "ghex")
 

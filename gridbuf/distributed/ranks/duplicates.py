@@ -5,16 +5,49 @@ import gc
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from mpi4py import MPI
 
 from gridbuf._core import MessageExchange
-from gridbuf.distributed.ranks.collectives import Collectives, idle_on_all, idle_words
-from gridbuf.distributed.ranks.communicator import Communicator, check_mpi
+from gridbuf.distributed.calls import Agreed, Integers, Said, Waiting
+from gridbuf.distributed.ranks.collectives import Collectives
+from gridbuf.distributed.ranks.communicator import Channel, Communicator, Duplicate, check_mpi
 from gridbuf.distributed.ranks.pending_requests import LAST_WORDS, left
 from gridbuf.distributed.ranks.revoke import alive, say_ended
-from gridbuf.distributed.waiting import Waiting
 
+IDLE = 2**32  # added by a rank for a duplicate that it does not use, beside its balance
 _keys: list[int] = []
+
+
+def idle_words(communicator: Communicator, room: int) -> Integers:
+    """This rank's words about the first duplicates: whether it needs each, and how many messages
+    are on their way.
+    """
+    check_mpi()
+    words = np.zeros(room, np.uint64)
+    for its in communicator.duplicates[1 : room + 1]:
+        if its.idle():
+            words[its.number - 1] = (IDLE + its.balance()) % 2**64
+    return words
+
+
+def idle_on_all(communicator: Communicator, agreed: Agreed) -> list[Duplicate]:
+    """The duplicates that no rank needs, and that have no message under way: the same ones on all
+    ranks.
+    """
+    whole = communicator.size * IDLE % 2**64
+    return [
+        its
+        for its in communicator.duplicates[1 : len(agreed.values) + 1]
+        if int(agreed.values[its.number - 1]) == whole
+    ]
+
+
+def channel_for(communicator: Communicator, said: Said, call: str, ranks: Collectives) -> Channel:
+    """A duplicate for a grid that all ranks make: one that no grid uses any more, or a new one."""
+    agreed = ranks.agree(call, said, values=idle_words(communicator, ranks.room))
+    idle = idle_on_all(communicator, agreed)
+    return Channel(idle[0]) if idle else communicator.channel(ranks.duplicated())
 
 
 def free(communicator: Communicator) -> None:

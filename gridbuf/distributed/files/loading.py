@@ -1,0 +1,183 @@
+"""Loading a checkpoint: each rank reads its own boxes, and all of them compare the checksums."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gridbuf.distributed.calls import Topic
+from gridbuf.distributed.files import manifests
+from gridbuf.distributed.files.saving import box_of, check_progress, checksum
+from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
+from gridbuf.distributed.geometry.between_decompositions import Copies, End
+from gridbuf.distributed.plans.layouts import dtype_of
+from gridbuf.distributed.whole_fields.collective_context import (
+    Ground,
+    summed,
+)
+from gridbuf.distributed.whole_fields.field_info import array_of, bring_back, subject
+from gridbuf.distributed.whole_fields.reductions import header
+from gridbuf.validation import boolean
+
+
+class Checkpoint(dict[str, Any]):
+    """The fields that were loaded, by name.
+
+    Attributes
+    ----------
+    attributes : dict
+        Those of the store.
+    """
+
+    def __init__(self, attributes: Mapping[str, Any], of_fields: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.attributes = dict(attributes)
+        self._of_fields = of_fields
+
+    def attributes_of(self, name: str) -> dict[str, Any]:
+        """The attributes of a field.
+
+        Parameters
+        ----------
+        name : str
+            One of those that were loaded.
+
+        Returns
+        -------
+        dict
+            What `Grid.save` was given for it.
+
+        Raises
+        ------
+        KeyError
+            When there is no such field.
+
+        Examples
+        --------
+        >>> import tempfile, gridbuf.distributed as gbd
+        >>> grid = gbd.grid((8, 6))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     grid.save(f"{folder}/x", T=grid.ones(), attributes={"T": {"units": "K"}}, format="npy")
+        ...     grid.load(f"{folder}/x").attributes_of("T")
+        {'units': 'K'}
+        """
+        return dict(self._of_fields[name])
+
+
+def loading(
+    ranks: Any,
+    ground: Ground,
+    path: Any,
+    names: Sequence[str],
+    verify: Any,
+    make: Callable[..., Any],
+    progress: Callable[[float], Any] | None,
+) -> "Checkpoint":
+    """The steps of `Grid.load`."""
+
+    def prepare() -> tuple[Path, manifests.Said | None, dict[str, Any]]:
+        boolean(verify, "verify")
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
+        check_progress(progress)
+        where = manifests.read_path(path)
+        found = manifests.read(where) if ground.rank == 0 else None
+        if found is not None:
+            check(found, ground, names, where)
+        return where, found, {"path": str(where), "names": list(names), "verify": verify}
+
+    where, found, words = prepare()
+    topic = Topic(found, found is not None)
+    agreed = ranks.agree("load", words, [topic], needed=True)
+    manifest = agreed.topics[0][0]
+    wanted = list(names) or list(manifest["fields"])
+    sums = np.zeros(len(wanted), np.uint64)
+
+    def get() -> Checkpoint:
+        store = STORES[manifest["store"]]()
+        made = Checkpoint(
+            manifest["attributes"],
+            {name: manifest["fields"][name]["attributes"] for name in wanted},
+        )
+        for i, name in enumerate(wanted):
+            made[name] = get_field(
+                store,
+                where,
+                manifest["fields"][name],
+                ground,
+                name,
+                make,
+                sums[i : i + 1] if verify else None,
+            )
+            if progress is not None:
+                progress((i + 1) / len(wanted))
+        return made
+
+    made = get()
+    agreed = ranks.agree("load", words, values=sums[: ranks.room])
+    total = summed(ranks, sums, agreed)
+    if verify and not ground.decomposition.has_land:  # what nobody has is not read
+        for name, number in zip(wanted, total, strict=True):
+            if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
+                raise ValueError(
+                    f"path: the values of {name!r} in {str(where)!r} are not those that were saved:"
+                    " their checksum differs"
+                )
+    return made
+
+
+def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where: Path) -> None:
+    tiles = tuple(tuple(tile) for tile in manifest["tiles"])
+    if (tiles, tuple(manifest["dims"])) != (ground.tiles, ground.dims):
+        raise ValueError(
+            f"path: {str(where)!r} has tiles {tiles} along {tuple(manifest['dims'])}, this grid"
+            f" {ground.tiles} along {ground.dims}"
+        )
+    for name in names:
+        if name not in manifest["fields"]:
+            raise ValueError(
+                f"names: {name!r} is not in {str(where)!r}, which has"
+                f" {', '.join(manifest['fields'])}"
+            )
+    if manifest["store"] not in STORES:
+        raise ValueError(f"path: {str(where)!r} is kept as {manifest['store']!r}, which is unknown")
+    if manifest["store"] == "zarr" and not zarr_is_there():
+        raise ValueError(
+            f"path: {str(where)!r} is kept as Zarr; install the package zarr (pip install zarr)"
+        )
+
+
+def get_field(
+    store: Store,
+    where: Path,
+    field: manifests.Said,
+    ground: Ground,
+    name: str,
+    make: Callable[..., Any],
+    sums: Any,
+) -> Any:
+    """A field on this rank's blocks, read from its own boxes alone."""
+    dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
+    shape = field["shapes"][0]
+    sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in ground.dims}
+    faces = [dim for dim, position in field["positions"].items() if position == "face"]
+    for tile in sorted({block.tile for block in ground.blocks}):
+        store.examine(where, field["arrays"][tile], field, field["shapes"][tile])
+    made = make(field.get("layout", {}), dims, dtype, sizes=sizes, faces=faces)
+    one = subject(made, ground.blocks, ground.dims, name)
+    if one is None:
+        return made
+    end, head = ground.end(one), header(one.dims, one.dtype)
+    owned = Copies(None, End(*end))
+    for block, domain in zip(ground.blocks, one.domains, strict=True):
+        array = array_of(domain, dims)
+        box = box_of(block, ground.dims, dims, array.shape)
+        store.read(
+            where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
+        )
+        if sums is not None:
+            sums += checksum(domain, one, block, head, owned.owned(block), ground.dims)
+    bring_back(one)
+    return made

@@ -1,0 +1,381 @@
+"""A number of a field's values and places that does not depend on the cut, nor on layouts and
+orders of dims.
+
+Numbers of whole fields that are sums of integers over all ranks: exact sums, checksums, counts.
+Every point counts once.
+
+The smallest and the largest value of a field and where it lies, whatever the cut: NaN wins, and
+-0.0 is below 0.0.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridbuf import _core
+from gridbuf.distributed.arguments import some_fields
+from gridbuf.distributed.calls import Integers
+from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.plans.layouts import dtype_name
+from gridbuf.distributed.whole_fields.collective_context import (
+    Ground,
+    agreed_subjects,
+    names_of,
+    subjects_of,
+    summed,
+)
+from gridbuf.distributed.whole_fields.field_info import Subject, array_of
+from gridbuf.exact.sums import Total
+from gridbuf.names import canonical
+
+Words = NDArray[np.uint64]
+ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(words: Words) -> Words:
+    """Other words, each bit of which depends on all bits of one: the finalizer of splitmix64."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
+    """What dims and dtype add."""
+    text = f"{canonical(dims)} {dtype.str} {dtype_name(dtype) if dtype.names else ''}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def of_block(
+    field: _core.Field,
+    axes: Sequence[int],
+    block: Block,
+    head: int,
+    owned: Sequence[Sequence[tuple[int, int]]],
+    names: Sequence[str],
+) -> int:
+    """The sum over the points that a block owns: each mixes its place on the grid with its
+    bytes.
+    """
+    total = 0
+    dims = canonical(field.dims)
+    array = field.domain.transpose(dims).numpy()
+    for part in owned:
+        index: list[Any] = []
+        places = np.full((1,) * max(len(dims), 1), head ^ block.tile, np.uint64)
+        for i, dim in enumerate(dims):
+            axis = names.index(dim) if dim in names else -1
+            start, stop = part[axes.index(axis)] if axis >= 0 else (0, array.shape[i])
+            index.append(slice(start, stop))
+            first = start + (block.start[axis] if axis >= 0 else 0)
+            along = np.arange(first, first + stop - start, dtype=np.uint64)
+            places = mixed(places * ODD + along.reshape((-1,) + (1,) * (len(dims) - 1 - i)))
+        sums = places
+        for word in words_of(array[(*index, ...)]):
+            sums = mixed(sums * ODD + word)
+        total += int(sums.sum(dtype=np.uint64))
+    return total % 2**64
+
+
+def words_of(values: NDArray[Any]) -> list[Words]:
+    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles
+    and records those that mean something.
+    """
+    if values.dtype.names is not None:
+        fields = [
+            values[name][..., None].reshape((*values.shape, -1))
+            for name in values.dtype.names
+            if values.size
+        ]
+        return [
+            word
+            for field in fields
+            for i in range(field.shape[-1])
+            for word in words_of(field[..., i])
+        ]
+    shape, size = values.shape, values.dtype.itemsize
+    raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
+    if (
+        values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63
+    ):  # ten bytes of each sixteen
+        raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, size * 5 // 8))
+    padded = np.zeros((*shape, -(-raw.shape[-1] // 8) * 8), "u1")
+    padded[..., : raw.shape[-1]] = raw
+    words = padded.view("<u8")
+    return [words[..., i].astype(np.uint64) for i in range(words.shape[-1])]
+
+
+Part = tuple[tuple[int, int], ...]
+
+
+def owned(ground: Ground, one: Subject) -> Iterator[tuple[Block, Any, Part]]:
+    """Each block with its part of a field, and which of the points there it owns; along the
+    geometry's axes.
+    """
+
+    def parts() -> list[list[Part]]:
+        copies = ground.copies(one)
+        return [copies.owned(block) for block in ground.blocks]
+
+    for block, domain, its in zip(
+        ground.blocks, one.domains, ground.memo(("owned", one.geometry), parts), strict=True
+    ):
+        yield from ((block, domain, part) for part in its)
+
+
+def points(
+    ground: Ground, one: Subject, order: Sequence[str]
+) -> Iterator[tuple[Block, Part, NDArray[Any]]]:
+    """The points that this rank owns, as arrays with their axes in some order."""
+    for block, domain, part in owned(ground, one):
+        index: list[Any] = [slice(None)] * len(order) + [...]
+        for place, span in zip(one.places(order, ground.dims), part, strict=True):
+            index[place] = slice(*span)
+        yield block, part, array_of(domain, order)[tuple(index)]
+
+
+def counted(
+    ranks: Any,
+    ground: Ground,
+    call: str,
+    given: Sequence[Any],
+    count: Callable[[Sequence[Subject]], list[NDArray[np.int64]]],
+    needed: bool = False,
+) -> tuple[list[Subject], list[NDArray[np.int64]], Any]:
+    """Integers that each rank counts of its points, added up.
+
+    Parameters
+    ----------
+    count
+        The integers of some fields: arrays of the same lengths on every rank. Where there is no
+        block, of none: zeros.
+    needed
+        Whether all ranks need what the first one tells.
+    """
+    names = names_of(len(given))
+
+    def prepare() -> tuple[list[Subject], list[NDArray[np.int64]]]:
+        some_fields(given, call)
+        mine = subjects_of(ground, given, names)
+        return mine, count(mine) if mine else []
+
+    mine, values = prepare()
+    flat: Integers = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
+    subjects, tale, agreed = agreed_subjects(
+        ranks, ground, call, {}, ground.first, mine, names, None, flat[: ranks.room], needed
+    )
+    if not mine:
+        values = count([one._replace(domains=[]) for one in subjects])
+        flat = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
+    found = summed(ranks, flat, agreed)
+    ends = np.cumsum([len(each) for each in values])[:-1]
+    return subjects, np.split(found.copy().view(np.int64), ends), tale
+
+
+def summing(
+    ranks: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]
+) -> list[Any]:
+    """Exact sums of fields."""
+
+    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+        found = []
+        for one in mine:
+            total = Total(one.dtype)
+            for _, _, array in points(ground, one, one.order) if one.domains else ():
+                total.add(array)
+            found.append(total.values)
+        return found
+
+    subjects, values, _ = counted(ranks, ground, call, given, count)
+    return [finish(Total(one.dtype, each)) for one, each in zip(subjects, values, strict=True)]
+
+
+def product_of(subjects: Sequence[Subject], norm: bool) -> Total:
+    """An empty total of what products of two fields are."""
+    kinds = [one.dtype for one in subjects]
+    if norm:
+        return Total("int64" if kinds[0].kind in "biu" else "float64")
+    return Total(
+        kinds[0] if kinds[0].kind == "c" else kinds[1] if kinds[1].kind not in "biu" else kinds[0]
+    )
+
+
+def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], norm: bool) -> Total:
+    """The exact sum of products of two fields, or of the squares of one."""
+
+    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+        for one in mine:
+            Total(one.dtype)  # refuses what is not summed
+        if not norm:
+            alike(*mine)
+        total = product_of(mine, norm)
+        first, other = mine[0], mine[-1]
+        if first.domains:
+            arrays = zip(
+                points(ground, first, first.order), points(ground, other, first.order), strict=True
+            )
+            for (_, _, a), (_, _, b) in arrays:
+                for x, y in (
+                    [(a.real, a.real), (a.imag, a.imag)]
+                    if norm and a.dtype.kind == "c"
+                    else [(a, b)]
+                ):
+                    total.add_product(x, y)
+        return [total.values]
+
+    subjects, (values,), _ = counted(ranks, ground, call, given, count)
+    total = product_of(subjects, norm)
+    total.values = values.copy()
+    return total
+
+
+def alike(a: Subject, b: Subject) -> None:
+    """Points of two fields belong to each other."""
+    for what, ours, theirs in (
+        ("dims", sorted(a.dims), sorted(b.dims)),
+        ("positions", a.facts()["positions"], b.facts()["positions"]),
+        ("sizes", sorted(a.sizes.items()), sorted(b.sizes.items())),
+    ):
+        if ours != theirs:
+            raise ValueError(f"{b.name}: its {what} are {theirs}, those of {a.name} {ours}")
+
+
+def checking(ranks: Any, ground: Ground, given: Any) -> int:
+    """A number of a field's values and places."""
+
+    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+        (one,) = mine
+        head, total = header(one.dims, one.dtype), 0
+        for block, domain, part in owned(ground, one) if one.domains else ():
+            total += of_block(domain, one.geometry.axes, block, head, [part], ground.dims)
+        return [np.array([total % 2**64], np.uint64).view(np.int64)]
+
+    _, ((found,),), _ = counted(ranks, ground, "checksum", [given], count)
+    return int(found) % 2**64
+
+
+def truths(ranks: Any, ground: Ground, call: str, given: Any) -> tuple[int, int]:
+    """How many points are true, and how many there are."""
+
+    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+        (one,) = mine
+        found = np.zeros(2, np.int64)
+        for _, _, array in points(ground, one, one.order) if one.domains else ():
+            found += np.array([np.count_nonzero(array), array.size])
+        return [found]
+
+    _, ((true, all_of_them),), _ = counted(ranks, ground, call, [given], count)
+    return int(true), int(all_of_them)
+
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+
+def check_order(one: Subject) -> None:
+    if one.dtype.kind not in "biu" and one.dtype.char not in "efd":
+        raise TypeError(
+            f"{one.name}: elements of dtype {one.dtype} have no order here; allowed are bool,"
+            " integers, float16, float32 and float64"
+        )
+
+
+def key_of(value: Any, least: bool) -> int:
+    """An int64 that has the order of the values."""
+    if value.dtype.kind == "f":
+        if np.isnan(value):
+            return LOWEST if least else HIGHEST
+        bits = int(np.float64(value).view(np.int64))
+        return bits if bits >= 0 else -1 - (bits & HIGHEST)
+    return int(value) - (2**63 if value.dtype.kind == "u" and value.dtype.itemsize == 8 else 0)
+
+
+def value_of(key: int, dtype: np.dtype[Any], least: bool) -> Any:
+    if dtype.kind == "f":
+        if key == (LOWEST if least else HIGHEST):
+            return math.nan
+        return float(np.int64(key if key >= 0 else (-1 - key) | LOWEST).view(np.float64))
+    if dtype.kind == "b":
+        return bool(key)
+    return key + (2**63 if dtype.kind == "u" and dtype.itemsize == 8 else 0)
+
+
+def extreme_of(array: NDArray[Any], least: bool) -> Any:
+    """The smallest or largest element, of zeros the one with the right sign."""
+    found = array.min() if least else array.max()
+    if array.dtype.kind == "f" and found == 0:
+        zeros = np.signbit(array[array == 0])
+        negative = zeros.any() if least else zeros.all()
+        found = np.copysign(array.dtype.type(0), -1.0 if negative else 1.0).astype(array.dtype)
+    return found
+
+
+def extreme(ranks: Any, ground: Ground, call: str, given: Any, least: bool, where: bool) -> Any:
+    """The steps of `Grid.min`, `max`, `argmin` and `argmax`."""
+    keys: list[int] = []
+
+    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+        (one,) = mine
+        check_order(one)
+        size = 0
+        for _, _, array in points(ground, one, one.order) if one.domains else ():
+            if array.size:
+                size += array.size
+                keys.append(key_of(extreme_of(array, least), least))
+        return [np.array([size])]
+
+    (one,), ((size,),), tale = counted(ranks, ground, call, [given], count, where)
+    if not size:
+        raise ValueError(f"{call}: the field has no points")
+    mine = (min if least else max)(keys, default=HIGHEST if least else LOWEST)
+    (key,) = ranks.reduce(np.array([mine], np.int64), "min" if least else "max")
+    if not where:
+        return value_of(int(key), one.dtype, least)
+    dims = tuple(tale["dims"][0] if tale else one.dims)
+    extents = extents_of(ground, one, dims)
+    lowest = min(
+        numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST
+    )
+    (number,) = ranks.reduce(np.array([lowest], np.int64), "min")
+    index = tuple(int(i) for i in np.unravel_index(int(number), (len(ground.tiles), *extents)))
+    return index if len(ground.tiles) > 1 else index[1:]
+
+
+def extents_of(ground: Ground, one: Subject, dims: Sequence[str]) -> tuple[int, ...]:
+    """As many points along each dim as any tile has."""
+    return tuple(
+        (
+            one.sizes[dim]
+            if dim in one.sizes
+            else 1 + max(tile[ground.dims.index(dim)] for tile in ground.tiles)
+        )
+        for dim in dims
+    )
+
+
+def numbers(
+    ground: Ground, one: Subject, dims: Sequence[str], extents: Sequence[int], key: int, least: bool
+) -> Iterator[int]:
+    """Of every part the first point with this key, as a number that has the order of the
+    indices.
+    """
+    value = value_of(key, one.dtype, least)
+    for block, part, array in points(ground, one, dims):
+        if not array.size:
+            continue
+        if isinstance(value, float):
+            same = np.isnan(array) if math.isnan(value) else array == value
+            if value == 0:
+                same &= np.signbit(array) == (math.copysign(1.0, value) < 0)
+        else:
+            same = array == value
+        if not same.any():
+            continue
+        index = [int(i) for i in np.unravel_index(int(np.argmax(same)), same.shape)]
+        for place, axis, (start, _) in zip(
+            one.places(dims, ground.dims), one.geometry.axes, part, strict=True
+        ):
+            index[place] += start + block.start[axis]
+        yield int(np.ravel_multi_index((block.tile, *index), (len(ground.tiles), *extents)))
