@@ -461,7 +461,8 @@ class Grid:
         array([1., 1., 1., 1., 1., 1.])
         """
         try:
-            return self._planner.exchange(items_of(items), boolean(corners, "corners"), names)
+            purpose = "halos" if boolean(corners, "corners") else "sides"
+            return self._planner.plan(items_of(items), purpose, names)
         except BaseException as error:
             self._engine.failed(error)
             raise
@@ -481,12 +482,12 @@ class Grid:
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
         """
-        ids = (*map(id, items),)
-        plan = self._kept.recent.get(ids) or self._kept.known(ids)
+        kept = self._kept
+        plan = kept.plans.get(("halos", *map(kept.numbers.get, map(id, items))))
         if plan is not None:
             plan(*items)
-        else:
-            self._kept.run("exchange", items)
+        else:  # new layouts, lists of Fields, or items: none of these has a number
+            kept.run("halos", items)
 
     def sync(self, *items: Any) -> None:
         """Give points that exist more than once, on shared faces and folds, the value that their

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from gridbuf import _core
 from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.geometry.linking import Geometry
-from gridbuf.distributed.plans.binding import Binding, Entry, Place
+from gridbuf.distributed.plans.binding import Binding, Entry
 from gridbuf.distributed.plans.layouts import Bound, Layout, extra_of, gpu_of, layout_of, order_of
 from gridbuf.distributed.plans.planning import LayoutNumbers, PlanCache
 from gridbuf.distributed.plans.vectors import Sources, plain
@@ -177,26 +177,23 @@ class Slabs(Binding):
             its.append((field, []))
         its[-1][1].append(slab)
 
-    def _shape(self, bound: Bound, link: Any, order: Sequence[str]) -> Index:
-        sizes = dict(zip(sorted(bound.dims), link.shape, strict=True))
-        return tuple(sizes[dim] for dim in order)
+    def shapes(self, bound: Bound, links: Sequence[Any], order: Sequence[str]) -> list[Index]:
+        dims = sorted(bound.dims)
+        sizes = [dict(zip(dims, link.shape, strict=True)) for link in links]
+        return [tuple(each[dim] for dim in order) for each in sizes]
 
-    def _target(self, field: int, link: Any, order: Sequence[str]) -> tuple[Place, Index]:
-        return self._place(field, self._there[field, link], order), self._shape(
-            self.bounds[field], link, order
-        )
+    def destination(self, field: int, link: Any, order: Sequence[str]) -> tuple[int, int, Index]:
+        return self._place(field, self._there[field, link], order)
 
-    def _source(self, source: int, field: int, link: Any, order: Sequence[str]) -> Place:
-        return self._place(field, self._here[field, link], order)
+    def source(self, field: int, link: Any, order: Sequence[str]) -> tuple[int, int, Index, int]:
+        return *self._place(field, self._here[field, link], order), 1
 
-    def _place(self, field: int, spans: Spans, order: Sequence[str]) -> Place:
+    def _place(self, field: int, spans: Spans, order: Sequence[str]) -> tuple[int, int, Index]:
+        """The slot of a slab, the byte where it begins, and its strides."""
         layout = self.bounds[field].layouts[0]
         strides = dict(zip(layout.dims, layout.strides, strict=True))
-        return Place(
-            field,
-            sum(spans[dim].start * strides[dim] for dim in order),
-            tuple(strides[dim] for dim in order),
-        )
+        start = sum(spans[dim].start * strides[dim] for dim in order)
+        return field, start, tuple(strides[dim] for dim in order)
 
 
 class HaloPlan:

@@ -35,6 +35,13 @@ class Cuts:
         """The first point of block k; of k = count: the end."""
         return k * self.shorter + min(k, self.longer) if self.given is None else self.given[k]
 
+    def ends(self, k: int) -> tuple[int, int]:
+        """The first point of block k, and the one after its last."""
+        if self.given is not None:
+            return self.given[k], self.given[k + 1]
+        start = k * self.shorter + min(k, self.longer)
+        return start, start + self.shorter + (k < self.longer)
+
     def holders(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
         """Blocks that hold some of the points from first to last (doubled), and which: faces
         between two are held by both.
@@ -51,10 +58,10 @@ class Cuts:
     def keepers(self, first: int, last: int) -> list[tuple[int, int, int]]:
         """As `holders`, each point once: with the lowest block that holds it."""
         k, found = max(0, self.find((first - 1) // 2)), []
-        if (
-            k < self.count and first >= 2 * self.start(k) and last <= 2 * self.start(k + 1)
-        ):  # as most do
-            return [(k, first, last)]
+        if k < self.count:
+            start, stop = self.ends(k)
+            if first >= 2 * start and last <= 2 * stop:  # the commonest case: one block
+                return [(k, first, last)]
         for k, low, high in self.holders(first, last):
             if max(low, first) <= high:
                 found.append((k, max(low, first), high))
@@ -114,7 +121,7 @@ class Block(NamedTuple):
         >>> gbd.grid((5, 4), blocks=(2, 1)).blocks[0].shape
         (3, 4)
         """
-        return tuple(stop - start for start, stop in zip(self.start, self.stop, strict=True))
+        return tuple([stop - start for start, stop in zip(self.start, self.stop, strict=True)])
 
 
 class Decomposition:
@@ -165,10 +172,7 @@ class Decomposition:
             rest, i = divmod(rest, count)
             index.append(i)
         index.reverse()
-        ends = [
-            (cuts.start(i), cuts.start(i + 1))
-            for cuts, i in zip(self.cuts[tile], index, strict=True)
-        ]
+        ends = [cuts.ends(i) for cuts, i in zip(self.cuts[tile], index, strict=True)]
         start, stop = zip(*ends, strict=True)
         return Block(tuple(index), tile, start, stop, self.rank_of(number), number)
 

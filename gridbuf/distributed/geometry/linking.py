@@ -7,6 +7,7 @@ Which links of a geometry concern one rank, sorted by who has the other end.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, product
+from operator import itemgetter
 from typing import NamedTuple
 
 from gridbuf.common import BoundedCache
@@ -14,6 +15,8 @@ from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.boxes import Box, Index, Map, Pairs, is_empty, meet, subtract
 from gridbuf.distributed.geometry.straight_links import Axis, Segment, combined, unclear
 from gridbuf.distributed.geometry.tiles import Copy, Seam, Topology
+
+BY_BLOCKS = itemgetter(0, 1)  # a link's destination and source
 
 
 class Geometry(NamedTuple):
@@ -149,7 +152,7 @@ class LinkBuilder:
                 links += self._walked(geometry, block, box, source)
         if source is not None:
             links = [link for link in links if link.src == source.number]
-        links.sort(key=by_blocks)  # stable: one order among those of two blocks
+        links.sort(key=BY_BLOCKS)  # stable: one order among those of two blocks
         return links
 
     def _axes(self, geometry: Geometry, tile: int) -> list[Axis]:
@@ -168,12 +171,11 @@ class LinkBuilder:
     def _straight(self, geometry: Geometry, block: Block, each: tuple[Segment, ...]) -> Link:
         """The link of some segments, one along each axis."""
         _, at, shape, sources, source_at = zip(*each, strict=True)
-        source = self.decomposition.number_at(
-            block.tile, placed(block.index, geometry.axes, sources)
-        )
-        return Link(
-            block.number, source, at, shape, source_at, tuple(range(len(each))), (1,) * len(each)
-        )
+        index = list(block.index)
+        for a, k in zip(geometry.axes, sources, strict=True):
+            index[a] = k
+        source, ndim = self.decomposition.number_at(block.tile, index), len(each)
+        return Link(block.number, source, at, shape, source_at, tuple(range(ndim)), (1,) * ndim)
 
     def _walked(
         self, geometry: Geometry, block: Block, box: Box, source: Block | None
@@ -237,7 +239,7 @@ class LinkBuilder:
                 link = linked(geometry.axes, domain, block.number, self.block(source), how, box)
                 if link.dst != link.src or link.at != link.source_at:
                     links.append(link)
-        links.sort(key=lambda link: link[:2])
+        links.sort(key=BY_BLOCKS)
         return links
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
@@ -292,10 +294,6 @@ class LinkBuilder:
                             )
                         }
         return found
-
-
-def by_blocks(link: Link) -> tuple[int, int]:
-    return link[:2]
 
 
 def placed(index: Index, axes: Index, along: Iterable[int]) -> list[int]:
@@ -382,7 +380,7 @@ def sorted_out(
         if peer is not None and peer != rank:
             found.sends.setdefault(peer, []).append(link)
     for links in found.sends.values():
-        links.sort(key=lambda link: link[:2])  # stable: as the receiver has them
+        links.sort(key=BY_BLOCKS)  # stable: as the receiver has them
     return found
 
 

@@ -79,7 +79,8 @@ class Axis:
 
     def _line(self, k: int) -> Line:
         (low, high), p = self.halo, self.position
-        own, end = 2 * self.cuts.start(k) + p, 2 * self.cuts.start(k + 1) - p
+        start, stop = self.cuts.ends(k)
+        own, end = 2 * start + p, 2 * stop - p
         spans = (0, own, end), (-1, own - 2 * low, own - 2), (1, end + 2, end + 2 * high)
         sides = [
             Side(*span, not self.land and self._is_clear(*span[1:]))
@@ -90,38 +91,32 @@ class Axis:
         for side, begin, last, clear in sides:
             for start, stop, x in self._images(begin, last) if clear else ():
                 for source, lo, hi in self.cuts.keepers(x, x + stop - start):
-                    at = (start + lo - x - own) // 2
-                    segments.append(
-                        Segment(
-                            side,
-                            at,
-                            (hi - lo) // 2 + 1,
-                            source,
-                            (lo - p) // 2 - self.cuts.start(source),
-                        )
-                    )
+                    at, n = (start + lo - x - own) // 2, (hi - lo) // 2 + 1
+                    source_at = (lo - p) // 2 - self.cuts.start(source)
+                    segments.append(Segment(side, at, n, source, source_at))
         return Line(sides, all([side.clear for side in sides]), segments)
 
-    def _images(self, begin: int, end: int) -> Iterator[tuple[int, int, int]]:
+    def _images(self, begin: int, end: int) -> list[tuple[int, int, int]]:
         """Runs of points that lie side by side on the axis, and where the first of each lies on it:
         face N of a ring is face 0.
         """
         n = 2 * self.cuts.n
         if not self.ring:
             start, stop = max(begin, self.position), min(end, n - self.position)
-            if start <= stop:
-                yield start, stop, start
-            return
+            return [(start, stop, start)] if start <= stop else []
+        found = []
         while begin <= end:
             x = begin % n
             stop = min(end, begin + (n - 2 + self.position - x))
-            yield begin, stop, x
+            found.append((begin, stop, x))
             begin = stop + 2
+        return found
 
     def _near(self, source: int) -> list[int] | None:
         """The blocks that may take points from a block; None where seams have a say in that."""
         wide, n = 2 * max(self.halo) + 2, 2 * self.cuts.n
-        first, last = 2 * self.cuts.start(source) - wide, 2 * self.cuts.start(source + 1) + wide
+        start, stop = self.cuts.ends(source)
+        first, last = 2 * start - wide, 2 * stop + wide
         if not self._is_clear(first, last):
             return None
         found: set[int] = set()
@@ -131,12 +126,14 @@ class Axis:
         return sorted(found)
 
 
-def combined(rows: Iterable[list[T]], corners: bool) -> Iterator[tuple[T, ...]]:
-    """What lies outside along one axis, or along several."""
+def combined(rows: Iterable[list[T]], corners: bool) -> list[tuple[T, ...]]:
+    """The combinations that lie outside along one axis, or with corners along several."""
+    found = []
     for each in product(*rows):
         outside = sum([one.side != 0 for one in each])
         if outside == 1 or (outside > 1 and corners):
-            yield each
+            found.append(each)
+    return found
 
 
 def unclear(rows: list[list[Side]], corners: bool) -> Iterator[Box]:

@@ -136,33 +136,21 @@ class Binding:
     def work(self, field: int, schedule: Schedule) -> Work:
         """A field's part of an exchange, its values in this rank's order."""
         order = self.bounds[field].order
-        sends, receives = (
-            {peer: self._chunked(field, links, sent, order) for peer, links in ends.items()}
-            for sent, ends in ((True, schedule.sends), (False, schedule.receives))
-        )
+        sends = {p: self._chunked(field, its, True, order) for p, its in schedule.sends.items()}
+        receives = {
+            p: self._chunked(field, its, False, order) for p, its in schedule.receives.items()
+        }
         return Work(field, self.copies(field, schedule.local), sends, receives)
 
     def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
-        """From field to field within the rank."""
-        bound, found = self.bounds[field], []
-        for link in links:
-            source, sign = self.sources[field].of(link, bound.geometry.axes)
-            to, shape = self._target(field, link, bound.order)
-            come = self._source(source, field, link, bound.order)
+        """Copies from field to field within the rank."""
+        bound, found = self.bounds[field], list[Entry]()
+        shapes = self.shapes(bound, links, bound.order)
+        for link, shape in zip(links, shapes, strict=True):
+            slot, at, strides = self.destination(field, link, bound.order)
+            source, start, along, sign = self.source(field, link, bound.order)
             mode = SIGN if sign < 0 else 0
-            found.append(
-                (
-                    to.slot,
-                    to.at,
-                    to.strides,
-                    come.slot,
-                    come.at,
-                    come.strides,
-                    shape,
-                    bound.dtype,
-                    mode,
-                )
-            )
+            found.append((slot, at, strides, source, start, along, shape, bound.dtype, mode))
         return found
 
     def message(
@@ -185,63 +173,55 @@ class Binding:
     ) -> Chunked:
         bound, at, payload = self.bounds[field], 0, 0
         chunks: list[Chunk] = []
-        for link in links:
+        shapes = self.shapes(bound, links, order)
+        for link, shape in zip(links, shapes, strict=True):
             if sent:
-                source, sign = self.sources[field].of(link, bound.geometry.axes)
-                place = self._source(source, field, link, order)
-                shape = self._shape(bound, link, order)
+                slot, start, along, sign = self.source(field, link, order)
             else:
-                sign, (place, shape) = 1, self._target(field, link, order)
+                (slot, start, along), sign = self.destination(field, link, order), 1
             nbytes = prod(shape) * bound.dtype.itemsize
-            strides = packed(shape, bound.dtype.itemsize)
-            chunks.append(
-                Chunk(
-                    field,
-                    link,
-                    at,
-                    nbytes,
-                    shape,
-                    strides,
-                    place,
-                    bound.dtype,
-                    SIGN if sign < 0 else 0,
-                )
-            )
+            strides, mode = packed(shape, bound.dtype.itemsize), SIGN if sign < 0 else 0
+            place = Place(slot, start, along)
+            chunks.append(Chunk(field, link, at, nbytes, shape, strides, place, bound.dtype, mode))
             payload += nbytes
             at += aligned(nbytes)
         return chunks, at, payload
 
-    def _shape(self, bound: Bound, link: Link, order: Sequence[str]) -> Index:
+    def shapes(self, bound: Bound, links: Sequence[Link], order: Sequence[str]) -> list[Index]:
+        """The shape of each link's points, along the dims in this order."""
         sizes = {dim: n for dim, n, _ in bound.extra}
-        for axis, n in zip(bound.geometry.axes, link.shape, strict=True):
-            sizes[self.names[axis]] = n
-        return tuple(sizes[dim] for dim in order)
+        names, found = [self.names[axis] for axis in bound.geometry.axes], []
+        for link in links:
+            sizes.update(zip(names, link.shape, strict=True))
+            found.append(tuple([sizes[dim] for dim in order]))
+        return found
 
-    def _target(self, field: int, link: Link, order: Sequence[str]) -> tuple[Place, Index]:
+    def destination(self, field: int, link: Link, order: Sequence[str]) -> tuple[int, int, Index]:
+        """The slot of a link's destination, the byte where its points begin, and their strides."""
         bound, block = self.bounds[field], self.local[link.dst]
-        at = 0
-        strides = dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
+        layout, at = bound.layouts[block], 0
+        strides = dict(zip(layout.dims, layout.strides, strict=True))
         for axis, (low, _), i in zip(
             bound.geometry.axes, bound.geometry.halos, link.at, strict=True
         ):
             at += (i + low) * strides[self.names[axis]]
-        return Place(
-            field * self.count + block, at, tuple(strides[dim] for dim in order)
-        ), self._shape(bound, link, order)
+        return field * self.count + block, at, tuple([strides[dim] for dim in order])
 
-    def _source(self, source: int, field: int, link: Link, order: Sequence[str]) -> Place:
-        """Where a link's points come from, walked as the destination's axes go."""
-        bound, block = self.bounds[source], self.local[link.src]
-        strides = dict(zip(bound.layouts[block].dims, bound.layouts[block].strides, strict=True))
-        at, turned = 0, dict(strides)
+    def source(self, field: int, link: Link, order: Sequence[str]) -> tuple[int, int, Index, int]:
+        """The slot of a link's source, the byte where its points begin, their strides along the
+        destination's axes, and the sign that they get.
+        """
         axes = self.bounds[field].geometry.axes
-        for d, (axis, (low, _), i) in enumerate(
-            zip(axes, bound.geometry.halos, link.source_at, strict=True)
-        ):
+        source, sign = self.sources[field].of(link, axes)
+        bound, block = self.bounds[source], self.local[link.src]
+        layout, at = bound.layouts[block], 0
+        strides = dict(zip(layout.dims, layout.strides, strict=True))
+        turned = dict(strides)
+        for d, axis in enumerate(axes):
             stride = strides[self.names[axis]]
-            at += (i + low) * stride
+            at += (link.source_at[d] + bound.geometry.halos[d][0]) * stride
             turned[self.names[axes[link.axes[d]]]] = link.signs[d] * stride
-        return Place(source * self.count + block, at, tuple(turned[dim] for dim in order))
+        return source * self.count + block, at, tuple([turned[dim] for dim in order]), sign
 
 
 @cache

@@ -180,13 +180,10 @@ def bind(
 
 def order_of(dims: Sequence[str], strides: Sequence[int]) -> tuple[str, ...]:
     """Dims from slowest to fastest in memory."""
-    return tuple(dims[i] for i in slowest_first(strides))
+    return tuple([dims[i] for i in slowest_first(strides)])
 
 
 def extra_of(layout: Layout, names: Sequence[str]) -> Extra:
     halo = layout.halo or ((0, 0),) * len(layout.shape)
-    return tuple(
-        (dim, n, pair)
-        for dim, n, pair in zip(layout.dims, layout.shape, halo, strict=True)
-        if dim not in names
-    )
+    rows = zip(layout.dims, layout.shape, halo, strict=True)
+    return tuple([(dim, n, pair) for dim, n, pair in rows if dim not in names])
