@@ -1,4 +1,4 @@
-/* backends.c: gridbuf.register_backend, and what a backend wants of its arrays. */
+/* backends.c: gridbuf.register_backend, and the preset of a backend. */
 #include "core/args.h"
 #include "core/plan.h"
 
@@ -61,7 +61,8 @@ PyObject *gb_py_register_backend(PyObject *self, PyObject *const *args, Py_ssize
                     &preset) < 0)
         return NULL;
     if (gb_py_add_backend(slots[GB_PY_ARG_NAME], slots[GB_PY_ARG_LAYOUT], &preset) < 0) return NULL;
-    gb_py_forget_calls(); /* in which the name may have meant another backend */
+    /* Forget remembered calls: the name may have meant another backend in them. */
+    gb_py_forget_calls();
     Py_RETURN_NONE;
 }
 

@@ -1,6 +1,5 @@
-/* constructors.c: gridbuf.empty and its kin, gridbuf.plan and the methods of a Plan, which make
- * arrays; and gridbuf.require's question, whether a Field's memory is as such a call would make it.
- */
+/* constructors.c: gridbuf.empty and its kin, gridbuf.plan, the methods of a Plan that allocate, and
+ * unmet(), by which gridbuf checks whether a Field's memory is as such a call would make it. */
 #include "core/args.h"
 #include "core/upcall.h"
 #include "device/device.h"
@@ -72,7 +71,7 @@ static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, 
 
 GB_PY_DEFINE_CONSTRUCTORS(gb_py_, "", GB_PY_ARG_SPEC)
 
-/* For gridbuf.storage, whose alignment counts elements and moves rows and start alike. */
+/* Constructor of gridbuf.storage: `alignment` counts elements, and rows and start follow it. */
 PyObject *gb_py_empty_elements(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames) {
     static const gb_py_signature sig = {
@@ -96,8 +95,8 @@ PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     return (PyObject *)gb_py_plan_for_call(&sig, args, nargs, kwnames, &meta);
 }
 
-/* unmet(data, shape, dtype, **spec): None, or what is missed first: (word, plan of a new array,
- * boundary, bytes after one). */
+/* unmet(data, shape, dtype, **spec): None, or the first requirement that data misses: (word, plan
+ * of a new array, boundary, bytes after one). The messages are in gridbuf/checks.py. */
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {
         "unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3,
@@ -119,7 +118,7 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     GB_PY_OWNED gb_py_plan_object *wanted = gb_py_plan_for(&request, dtype);
     const gb_py_plan_object *have =
         wanted ? gb_py_field_plan(f)
-               : NULL; /* not its attribute: a subclass's plan may be anything */
+               : NULL; /* Read the record, not the attribute: a subclass may override `plan`. */
     if (!have) return NULL;
     const gb_preset *preset = slots[GB_PY_ARG_BACKEND] ? gb_preset_at(request.backend) : NULL;
     gb_plan_compare(&request, preset, wanted->plan, have->plan, (uintptr_t)f->data, &missed);

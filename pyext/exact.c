@@ -1,10 +1,10 @@
-/* exact.c: what gridbuf.exact asks of exact/: arrays and Fields on the host added to an
- * accumulator, an array of int64. */
+/* exact.c: sums of gridbuf.exact: arrays and Fields on the host added to an accumulator, an array
+ * of int64. */
 #include "../exact/exact.h"
 #include "core/args.h"
 #include "copies/copies.h"
 
-#define AT_ONCE (16 << 10) /* elements, some 10 us: less than giving the GIL away may cost */
+#define AT_ONCE (16 << 10) /* elements, some 10 us: releasing the GIL may cost more */
 
 static gb_exact *accumulator_of(PyObject *obj) {
     PyArrayObject *a = (PyArrayObject *)obj;

@@ -55,7 +55,7 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-/* In reading order: what stands further down uses what stands above. */
+/* In reading order. */
 /* clang-format off */
 #define INITS(INIT) \
     INIT(gb_py_numbers_init) \

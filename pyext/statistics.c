@@ -1,4 +1,4 @@
-/* statistics.c: gridbuf.memory: counters, limits, and who holds what. */
+/* statistics.c: gridbuf.memory: counters, limits, and live buffers. */
 #include "device/device.h"
 #include "core/memory.h"
 #include "exchange/exchange.h"
@@ -109,7 +109,7 @@ PyObject *gb_py_memory_id(PyObject *self, PyObject *obj) {
     if (device) return PyLong_FromUnsignedLongLong(device->block->id);
     int cuda = gb_py_is_field(obj) ? 0 : gb_py_has_cuda_interface(obj);
     GB_PY_OWNED PyObject *owner = cuda > 0 ? gb_py_upcall_to(GB_PY_UP_CUPY_BLOCK, "(O)", obj)
-                                           : NULL; /* of cupy's arrays only Python knows */
+                                           : NULL; /* cupy's arrays are known to Python alone */
     if (cuda < 0 || (cuda && !owner)) return NULL;
     PyObject *found = owner && gb_py_is_block(owner)
                           ? PyLong_FromUnsignedLongLong(((gb_py_block_object *)owner)->block->id)
@@ -120,8 +120,8 @@ PyObject *gb_py_memory_id(PyObject *self, PyObject *obj) {
     return PyLong_FromUnsignedLongLong(gb_heap_block_id(block));
 }
 
-/* What was found as the library was loaded: (page, huge page, where large mappings start, kernels
- * of copies, kernels of gufuncs). */
+/* machine(): (page, huge page, least address distance of large mappings, kernels of copies, kernels
+ * of gufuncs), as found when the library was loaded. */
 PyObject *gb_py_machine(PyObject *self, PyObject *none) {
     return Py_BuildValue("(LLLss)", (long long)gb_heap_page_bytes, (long long)gb_heap_huge_bytes,
                          (long long)gb_heap_huge_boundary, gb_copy_kernels_name(),

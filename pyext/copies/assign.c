@@ -1,22 +1,21 @@
-/* assign.c: gridbuf.copyto, gridbuf.fill and the values of ones, full and their like. Who does the
- * work is decided here alone: the kernels on the host, the driver, or, for what neither does
- * (objects, strings of another length, ...), NumPy. */
+/* assign.c: gridbuf.copyto, gridbuf.fill and the values of ones, full and their like. Each copy
+ * goes to the kernels on the host, to the driver, or, for what neither does (objects, strings of
+ * another length, ...), to NumPy. */
 #include "../core/references.h"
 #include "../core/upcall.h"
 #include "../device/device.h"
 #include "../exchange/exchange.h"
 #include "../storage/storage.h"
 
-/* A storage with memory on two sides has to hear that the host's was written. Takes the reference.
- */
+/* A storage with memory on two sides marks its host side as modified. Takes the reference. */
 static PyObject *told(PyObject *dst, PyObject *done) {
     if (!done || !gb_py_is_storage(dst)) return done;
     Py_DECREF(done);
     return gb_py_upcall_on(dst, GB_PY_OF_STORAGE_WRITTEN, "()");
 }
 
-/* A number of Python's own into memory of any type, or of floats. 1: done; 0: not this simply; -1:
- * an error. */
+/* Store a Python number in memory of any type, or of floats. 1: done; 0: not this simply; -1: an
+ * error. */
 static int put_number(PyObject *dst, PyObject *value, int floats, PyObject *progress) {
     gb_py_memory m;
     int number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
@@ -28,7 +27,7 @@ static int put_number(PyObject *dst, PyObject *value, int floats, PyObject *prog
 
 /* ---- copyto ---- */
 
-/* casting NULL: the function has none. */
+/* Keywords of copyto (casting and progress) or, with casting NULL, of fill (progress). */
 static int read_keywords(const char *has, PyObject *const *values, PyObject *kwnames,
                          PyObject **casting, PyObject **progress) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(kwnames); i++) {
@@ -48,7 +47,7 @@ static int read_keywords(const char *has, PyObject *const *values, PyObject *kwn
     return 0;
 }
 
-/* By position. */
+/* Copy by position: names have been matched before. */
 static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject *casting,
                         PyObject *progress) {
     int done = rule == NPY_SAME_KIND_CASTING || rule == NPY_UNSAFE_CASTING
@@ -60,7 +59,7 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
     if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
     if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
     if (on_device) return on_device < 0 ? NULL : told(to, Py_NewRef(Py_None));
-    /* of every other kind */
+    /* Every other kind of memory or dtype goes to NumPy. */
     return told(to, gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from,
                                     casting ? casting : Py_None, progress ? progress : Py_None));
 }
@@ -80,8 +79,8 @@ PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, 
 
 /* ---- fill ---- */
 
-/* 1: done; 0: not for these kernels; -1: an error. The value is converted before dst's memory is
- * looked at. */
+/* Fill by the kernels. 1: done; 0: no kernel for this dtype; -1: an error. The value is converted
+ * before dst's memory is looked at. */
 static int fill(PyObject *dst, PyObject *value, const char *argument, PyObject *progress) {
     gb_py_memory m;
     int done = put_number(dst, value, 0, progress);

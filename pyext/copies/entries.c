@@ -58,7 +58,7 @@ static int within(const side *s, Py_ssize_t number, const int64_t *shape, int nd
     return -1;
 }
 
-/* Which bit is the sign; 0 where the dtype has none. */
+/* Position of the sign bit; 0 where the dtype has none. */
 static int sign_of(PyArray_Descr *descr, gb_program_copy *copy) {
     int item = (int)copy->item, kind = descr->kind;
     int unit = kind == 'c' ? item / 2 : kind == 'f' ? item : 0, top = unit - 1;

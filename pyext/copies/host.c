@@ -1,4 +1,5 @@
-/* host.c: what transfer/ needs to know of an array's or a Field's memory. */
+/* host.c: memory of arrays and Fields on the host as transfer/ takes it, and copies by its kernels.
+ */
 #include "copies.h"
 #include "../core/attribute.h"
 
@@ -19,7 +20,7 @@ int gb_py_memory_of(PyObject *obj, gb_py_memory *m) {
     if (!array && Py_TYPE(obj) != gb_py_HostFieldType)
         array = PyArray_Check(obj) &&
                 !PyObject_HasAttr((PyObject *)Py_TYPE(obj),
-                                  gb_py_attr.mask); /* of a mask NumPy's way knows */
+                                  gb_py_attr.mask); /* masked arrays go to NumPy */
     if (array) {
         PyArrayObject *a = (PyArrayObject *)obj;
         m->descr = PyArray_DESCR(a);
@@ -63,8 +64,7 @@ int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
     return n >= 0 && n < END_OF_LEGACY && PyDataType_ELSIZE(descr) > 0 && !PyDataType_REFCHK(descr);
 }
 
-/* NumPy up to 2.5 looks for overlaps by half: not where the source is one element or has items of
- * another size. */
+/* NumPy up to 2.5 misses overlaps where the source is one element or has items of another size. */
 PyObject *gb_py_without_overlap(PyArrayObject *target, PyObject *value) {
     intptr_t to, to_end, from, from_end;
     int memory = PyArray_Check(value) || (PyObject_CheckBuffer(value) && !PyBytes_Check(value) &&
@@ -121,8 +121,8 @@ int gb_py_convertible(PyArray_Descr *to, PyArray_Descr *from, int ndim, NPY_CAST
     return PyArray_CanCastTypeTo(from, to, casting);
 }
 
-/* Both sides, and whether the kernels convert between them; they are looked at once more after that
- * was found out. */
+/* Read both sides and compare their dtypes, which may run Python code; then read both again and
+ * check that nothing has changed. */
 static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_py_memory *to,
                 gb_py_memory *from) {
     if (!gb_py_memory_of(dst, to) || !gb_py_memory_of(src, from)) return 0;
@@ -133,7 +133,7 @@ static int look(PyObject *dst, PyObject *src, NPY_CASTING casting, gb_py_memory 
     gb_py_memory_of(dst, to);
     gb_py_memory_of(src, from);
     int same = to->descr == wanted && from->descr == given && !to->readonly;
-    Py_DECREF((PyObject *)wanted); /* where they are the same, not the last reference */
+    Py_DECREF((PyObject *)wanted); /* not the last reference where dtypes are unchanged */
     Py_DECREF((PyObject *)given);
     if (!same)
         return gb_py_fail(PyExc_RuntimeError,

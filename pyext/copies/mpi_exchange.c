@@ -1,5 +1,9 @@
-/* mpi_exchange.c: whether Fields can have memory in common, by the first and the last byte of each.
- */
+/* mpi_exchange.c: gridbuf._core.MessageExchange: pack, start messages, copy within the process,
+ * poll, unpack, in one call.
+ *
+ * Calls of mpi4py's functions from C cost less than a Python frame around them, so the loop is in
+ * C; MPI itself is called through those functions alone. Long waits happen in Python, which handles
+ * signals and time-outs between two calls of test(). */
 #include "slots.h"
 #include "../core/args.h"
 #include "../../alloc/clock.h"
@@ -16,7 +20,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Fields come in the order of their memory, nearly: then this is one look at each. */
+/* Fields usually come in the order of their memory: insertion sort compares each once. */
 static void sort(span *spans, Py_ssize_t n) {
     if (n > 64) {
         qsort(spans, (size_t)n, sizeof *spans, compare);
@@ -30,7 +34,7 @@ static void sort(span *spans, Py_ssize_t n) {
     }
 }
 
-int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n) {
+static int fields_apart(PyObject *const *fields, Py_ssize_t n) {
     span few[64], *spans = few;
     if (n > 64 && !(spans = malloc((size_t)n * sizeof *spans))) return gb_py_no_memory();
     Py_ssize_t m = 0;
@@ -46,13 +50,14 @@ int gb_py_fields_apart(PyObject *const *fields, Py_ssize_t n) {
     return apart;
 }
 
-/* None: they lie apart; else how many bytes each one's element 0 lies from the first one's. */
+/* spans_meet(*fields): None where no two Fields share memory; else for each Field the bytes from
+ * the first one's element 0 to its own. */
 PyObject *gb_py_spans_meet(PyObject *self, PyObject *const *fields, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (!gb_py_is_field(fields[i]))
             return PyErr_Format(PyExc_TypeError, "spans_meet: expected Fields, got %R",
                                 Py_TYPE(fields[i]));
-    int apart = gb_py_fields_apart(fields, n);
+    int apart = fields_apart(fields, n);
     if (apart) return apart < 0 ? NULL : Py_NewRef(Py_None);
     PyObject *found = PyTuple_New(n);
     for (Py_ssize_t i = 0; found && i < n; i++)
@@ -62,47 +67,46 @@ PyObject *gb_py_spans_meet(PyObject *self, PyObject *const *fields, Py_ssize_t n
     return found;
 }
 
-/* ---- the type gridbuf._core.MessageExchange: pack, start messages, copy within the process
- * meanwhile, poll, unpack, in one call. Two calls of a function of mpi4py's cost less than a frame
- * of Python around them, so the loop is here; MPI itself is called by those functions alone.
- * Whoever has to wait for long does so in Python, which sees signals and the clock between two
- * calls of test(). ---- */
+/* ---- the exchange ---- */
 
 enum { PACK, LOCAL, UNPACK, N_PROGRAMS };
 
 typedef struct exchange_object {
     PyObject_HEAD
     PyObject *program[N_PROGRAMS]; /* NULL: nothing to do */
-    PyObject *begin, *ended; /* begin(requests); ended(requests): whether all have come and gone */
-    PyObject *check;         /* check() before values are unpacked, or NULL */
-    PyObject *requests; /* a list; where messages lie in the memory of fields, a dict of lists by
-                           the fields' addresses */
-    PyObject
-        *requests_at; /* requests_at(addresses): puts another list into that dict, and returns it */
-    Py_ssize_t *inside, n_inside; /* which fields those are */
-    Py_buffer *counters; /* each one int64, exchanges begun; or two: begun and ended, of all who
-                            have that memory */
+    /* begin(requests) starts the messages; ended(requests): whether all have completed */
+    PyObject *begin, *ended;
+    PyObject *check; /* check() before values are unpacked, or NULL */
+    /* a list; or, where messages lie in the memory of fields, a dict of lists by the fields'
+     * addresses */
+    PyObject *requests;
+    PyObject *requests_at;        /* requests_at(addresses) makes another list of that dict */
+    Py_ssize_t *inside, n_inside; /* indices of those fields */
+    /* each one int64 (exchanges begun) or two (begun and ended), shared by all exchanges of that
+     * memory */
+    Py_buffer *counters;
     Py_ssize_t n_counters;
-    int64_t spin;              /* ns that run and poll look for again */
-    PyObject *active, *fields; /* while messages are under way: their requests, and a tuple of what
-                                  keeps memory alive */
+    int64_t spin; /* polling time of run and poll, ns */
+    /* while messages are pending: their requests, and a tuple that keeps the fields alive */
+    PyObject *active, *fields;
     pid_t process;
-    int64_t number; /* of exchanges: the one under way, or the last */
-    int counted;    /* it is counted as begun: what did not begin does not end */
-    int64_t armed;  /* what `armings` was when its user had looked at all there is to look at */
+    int64_t number; /* number of the pending exchange, or of the last one */
+    int counted;    /* whether the pending exchange has incremented the counters */
+    int64_t armed;  /* value of `armings` when arm() was called */
 } exchange_object;
 
-static int64_t armings =
-    1; /* counts what any user has to look at: a disagreement, requests that were left, MPI's end */
+/* incremented by disarm(): a revoked communicator, pending requests or MPI's end need a look by
+ * Python */
+static int64_t armings = 1;
 
-/* One more has begun (0), or is over, by its end or by ours (1). */
+/* Increment the counters of begun (0) or of ended (1) exchanges. */
 static void count(exchange_object *x, int which) {
     for (Py_ssize_t i = 0; i < x->n_counters; i++)
         if (x->counters[i].len > which * (Py_ssize_t)sizeof(int64_t))
             ++((int64_t *)x->counters[i].buf)[which];
 }
 
-/* Whether somebody else's exchange, of those that are counted to their end, is under way. */
+/* Whether another exchange over the same counted memory is pending. */
 static int others_begun(const exchange_object *x) {
     int begun = 0;
     for (Py_ssize_t i = 0; i < x->n_counters; i++) {
@@ -214,8 +218,7 @@ static int carry_out(exchange_object *x, int which, PyObject *const *fields, Py_
     return x->program[which] ? gb_py_program_run(x->program[which], fields, n) : 0;
 }
 
-/* The requests over the memory of these fields, which the packing has found to be of the plan's
- * layouts. */
+/* Requests over the memory of these fields, whose layouts packing has checked. */
 static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     if (!x->inside) return Py_NewRef(x->requests);
     GB_PY_OWNED PyObject *key = PyTuple_New(x->n_inside);
@@ -238,8 +241,8 @@ static PyObject *requests_of(exchange_object *x, PyObject *const *fields) {
     return found;
 }
 
-/* Nothing has begun where this fails before the messages do; afterwards they are under way,
- * whatever comes. */
+/* An error before begin() leaves nothing pending; from then on the messages are pending, also where
+ * an error is raised. */
 static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
     if (x->active) return gb_py_fail(PyExc_RuntimeError, "the exchange before has not ended");
     if (gb_forked && getpid() != x->process)
@@ -249,7 +252,7 @@ static int begin(exchange_object *x, PyObject *const *fields, Py_ssize_t n) {
     if (carry_out(x, PACK, fields, n) < 0) return -1;
     PyObject *requests = requests_of(x, fields),
              *held = requests ? gb_py_tuple_of(fields, n) : NULL;
-    if (!held || x->active) { /* Python code may have run */
+    if (!held || x->active) { /* Python code may have started another exchange. */
         if (held) PyErr_SetString(PyExc_RuntimeError, "the exchange before has not ended");
         Py_XDECREF(requests);
         Py_XDECREF(held);
@@ -271,7 +274,7 @@ static int has_ended(exchange_object *x, PyObject *requests) {
     return answer ? PyObject_IsTrue(answer) : -1;
 }
 
-/* All has come: the exchange is over, also where unpacking fails. */
+/* Unpack received messages. The exchange is over, also where this fails. */
 static int unpack(exchange_object *x, PyObject *fields) {
     PyObject *few[64], **items = few;
     Py_ssize_t n = PyTuple_Size(fields);
@@ -287,7 +290,7 @@ static int unpack(exchange_object *x, PyObject *fields) {
     return rc;
 }
 
-/* 1: nothing is under way any more; 0: something is, after so many ns of polling. */
+/* 1: nothing is pending; 0: messages are, after `spin` ns of polling. */
 static int end(exchange_object *x, int64_t spin, int wanted) {
     if (!x->active) return 1;
     GB_PY_OWNED PyObject *requests = Py_NewRef(x->active);
@@ -297,7 +300,7 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
          yes == 0 && stop && gb_nanoseconds() < stop;)
         yes = has_ended(x, requests);
     if (yes == 1 && x->active &&
-        x->number == number) { /* no other thread has seen it meanwhile, nor begun the next over the
+        x->number == number) { /* no other thread has ended this exchange, or begun another over the
                                   same requests */
         GB_PY_OWNED PyObject *active = x->active, *fields = x->fields;
         int counted = x->counted;
@@ -310,12 +313,11 @@ static int end(exchange_object *x, int64_t spin, int wanted) {
 
 static PyObject *truth(int yes) { return yes < 0 ? NULL : PyBool_FromLong(yes); }
 
-/* Whether they are Fields on the host with memory of their own; else it takes Python to say what
- * they are. */
+/* Whether all are Fields on the host without common memory; others are left to Python. */
 static int are_plain(PyObject *const *fields, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
         if (Py_TYPE(fields[i]) != gb_py_HostFieldType) return 0;
-    return gb_py_fields_apart(fields, n);
+    return fields_apart(fields, n);
 }
 
 static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -326,7 +328,7 @@ static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t 
     return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));
 }
 
-/* As run, where nothing has to be looked at since arm(). */
+/* As run, unless disarm() was called since arm(). */
 static PyObject *exchange_again(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return ((exchange_object *)self)->armed == armings ? exchange_run(self, args, n)
                                                        : Py_NewRef(Py_None);

@@ -1,16 +1,17 @@
-/* program.c: programs of a GPU, queued on the thread's stream there. */
+/* program.c: gridbuf._core.CopyProgram: many copies made ready once, run with other Fields each
+ * time, on the host or queued on the thread's stream of a GPU. */
 #include "slots.h"
 #include "../core/args.h"
 
 #include <structmember.h>
 
-/* What is not of our pools nobody else would know to be in use. */
+/* Wait for all work on the queue: the pools do not track memory of other libraries. */
 static int wait_here(gb_cuda_queue on) {
     GB_PY_OWNED gb_py_async_copy *all = gb_py_async_copy_new(on, on);
     return all && gb_py_async_copy_record(all) == 0 && gb_py_async_copy_wait(all, -1) > 0 ? 0 : -1;
 }
 
-/* wait_for(*fields): until our own work on these Fields of one GPU is done, on whatever stream. */
+/* cuda_wait_for(*fields): wait for pending work on Fields of one GPU, on any stream. */
 PyObject *gb_py_cuda_wait_for(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     gb_cuda_error e;
     gb_cuda_queue on = {0};
@@ -28,15 +29,15 @@ PyObject *gb_py_cuda_wait_for(PyObject *self, PyObject *const *args, Py_ssize_t 
     return n && wait_here(on) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* ---- the type gridbuf._core.CopyProgram: made once, run with other Fields each time. ---- */
+/* ---- the type ---- */
 
 typedef struct program_object {
     PyObject_HEAD
     gb_program program;
     gb_py_slot *slots;
-    Py_ssize_t n_slots, n_given; /* given: those that are not bound */
-    gb_cuda_program *launched;   /* where all slots lie on a GPU, else NULL */
-    int gpu;                     /* its number + 1, or 0 */
+    Py_ssize_t n_slots, n_given; /* n_given: slots without a bound object */
+    gb_cuda_program *launched;   /* the program on a GPU where all slots are there, else NULL */
+    int gpu;                     /* GPU number + 1; 0: host */
 } program_object;
 
 /* ---- making ---- */
@@ -56,8 +57,8 @@ static int read_slots(program_object *p, PyObject *slots) {
     p->slots = calloc((size_t)n + 1, sizeof *p->slots);
     if (!p->slots) return gb_py_no_memory();
     for (; p->n_slots < n;) {
-        gb_py_slot *slot =
-            &p->slots[p->n_slots++]; /* what was read of it is cleared with the others */
+        /* count it first: dealloc clears a slot that was read in part */
+        gb_py_slot *slot = &p->slots[p->n_slots++];
         slot->gpu = p->gpu;
         if (gb_py_slot_read(PyTuple_GetItem(slots, p->n_slots - 1), p->n_slots - 1, slot) < 0)
             return -1;
@@ -109,7 +110,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 /* ---- running ---- */
 
-#define ROOM 32 /* slots for which no memory is asked */
+#define ROOM 32 /* slots without allocation */
 
 typedef struct bases {
     char **base;
@@ -135,7 +136,7 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
         PyObject *obj = args[at++];
         if (!slot->descr && !b->view && !(b->view = calloc((size_t)p->n_slots, sizeof *b->view)))
             return gb_py_no_memory();
-        if (!slot->descr && b->view[i].obj) continue; /* held since the first time */
+        if (!slot->descr && b->view[i].obj) continue; /* held since the first round */
         int rc = gb_py_slot_take(slot, obj, b->view ? &b->view[i] : NULL, &b->base[i], first);
         if (rc < 0) return -1;
         again |= rc;
@@ -143,8 +144,9 @@ static int bases_take(program_object *p, PyObject *const *args, bases *b, int fi
     return again;
 }
 
-/* Pointers of all slots. What may run Python code makes all of them be taken again; it settles, for
- * views are held and dtypes remembered, unless somebody changes the dtypes of arrays meanwhile. */
+/* Take the pointers of all slots. Comparing dtypes may run Python code, after which all pointers
+ * are taken again. Rounds end because buffers are held and equal dtypes remembered, unless dtypes
+ * change each time. */
 static int bases_of(program_object *p, PyObject *const *args, Py_ssize_t n, bases *b) {
     *b = (bases){.base = b->few};
     if (n != p->n_given)
@@ -168,9 +170,8 @@ static int carry_out(const gb_program *program, char *const *base) {
     return gb_py_work(&work, 1, NULL);
 }
 
-/* Queues the program on the thread's stream of its GPU, over the slots' objects, which the caller
- * and the slots hold. The pools know of work on their own blocks; work on other memory is waited
- * for. */
+/* Queue the program on the thread's stream of its GPU, over objects that the caller and the slots
+ * hold. Pools track work on their own blocks; work on other memory is waited for. */
 static int launch(const program_object *p, PyObject *const *args, char *const *base) {
     gb_cuda_error e;
     Py_ssize_t n = p->n_slots;
@@ -201,7 +202,7 @@ int gb_py_program_run(PyObject *program, PyObject *const *args, Py_ssize_t n) {
     return rc;
 }
 
-/* The caller holds the program and the objects while it waits for us. */
+/* The caller holds the program and the objects. */
 static PyObject *program_run(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     return gb_py_program_run(self, args, n) < 0 ? NULL : Py_NewRef(Py_None);
 }

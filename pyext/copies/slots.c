@@ -1,4 +1,5 @@
-/* slots.c: what a program was made for, and whether an object is that. */
+/* slots.c: descriptions of the memory that a program was made for, and the check of an object
+ * against one. */
 #include "slots.h"
 #include "../core/args.h"
 #include "../../alloc/strides.h"
@@ -14,7 +15,8 @@ void gb_py_slot_clear(gb_py_slot *slot) {
     memset(slot, 0, sizeof *slot);
 }
 
-/* The bytes from element 0 down to the lowest element and up to the end of the highest. */
+/* Set low and end: bytes from element 0 down to the lowest element and up to the end of the
+ * highest. */
 static int reach(gb_py_slot *slot, const gb_copy_view *v, const char *arg) {
     int bad = 0, empty = 0;
     for (int i = 0; i < v->ndim; i++) {
@@ -41,7 +43,7 @@ static int keep_lists(gb_py_slot *slot, const gb_copy_view *v) {
     return 0;
 }
 
-/* What the indices mean, behind the lists. */
+/* Store dims and halo behind shape and strides. */
 static int keep_meaning(gb_py_slot *slot, PyObject *dims, PyObject *halo, const char *arg) {
     int32_t codes[GB_COPY_DIMS];
     int64_t pairs[2 * GB_COPY_DIMS] = {0};
@@ -58,7 +60,7 @@ static int keep_meaning(gb_py_slot *slot, PyObject *dims, PyObject *halo, const 
     return 0;
 }
 
-/* The GPU of an object's memory, plus 1; 0: the host has it. */
+/* GPU of an object's memory, plus 1; 0: host. */
 static int gpu_of(PyObject *obj) {
     const gb_py_location *location = gb_py_is_field(obj) ? &((gb_py_field *)obj)->location : NULL;
     return location && location->kind == GB_PY_ON_DEVICE ? (int)location->device + 1 : 0;
@@ -92,8 +94,7 @@ static int read_bound(PyObject *obj, const char *arg, gb_py_slot *slot) {
     return bind(obj, &m, arg, slot);
 }
 
-/* (rows, turns): two buffers, of which the lowest bit of the first of these int64 says which is
- * meant when a program runs. */
+/* (rows, turns): two buffers; the lowest bit of turns[0] chooses one when a program runs. */
 static int read_turning(PyObject *pair, const char *arg, gb_py_slot *slot) {
     gb_py_memory rows, turns;
     if (slot->gpu || gb_py_memory_of(PyTuple_GetItem(pair, 0), &rows) <= 0 ||
@@ -156,7 +157,7 @@ int gb_py_slot_read(PyObject *obj, Py_ssize_t number, gb_py_slot *slot) {
 
 /* ---- taking ---- */
 
-/* Where an axis has one index, its stride says nothing. */
+/* The stride of an axis of one element is not compared. */
 static int same_strides(const gb_py_slot *slot, const int64_t *strides) {
     for (int i = 0; i < slot->ndim; i++)
         if (strides[i] != slot->strides[i] && slot->shape[i] > 1) return slot->end == 0;
@@ -202,8 +203,7 @@ static int take_buffer(const gb_py_slot *slot, PyObject *obj, Py_buffer *view, c
     return 1;
 }
 
-/* NumPy makes another object of the same dtype at times; comparing them may run Python code (a
- * title's __eq__). */
+/* An equal dtype may be another object; comparing them may run Python code (a title's __eq__). */
 static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
     Py_INCREF((PyObject *)descr);
     if (!PyArray_EquivTypes(slot->descr, descr)) {
@@ -218,7 +218,7 @@ static int compare_dtypes(gb_py_slot *slot, PyArray_Descr *descr) {
     return 1;
 }
 
-/* Whether the indices of a Field mean what the plan's do, as far as it says what they mean. */
+/* Compare dims and halo of a Field with the plan's, as far as both are given. */
 static int means_the_same(const gb_py_slot *slot, const gb_py_field *f) {
     int same = 1;
     if (!slot->dims) return 1;
@@ -241,7 +241,7 @@ static int other_meaning(const gb_py_slot *slot, const gb_py_field *f) {
     return -1;
 }
 
-/* What nearly all are: Fields on the host, exactly as planned. */
+/* Fast path: Fields on the host, exactly as planned. */
 static int is_as_planned(const gb_py_slot *slot, const gb_py_field *f) {
     int ndim = slot->ndim, same = f->geometry.ndim == ndim && f->dtype->descr == slot->descr &&
                                   !(slot->writable && f->readonly);

@@ -1,4 +1,4 @@
-/* args.c: sorting a call's arguments, and reading lists of numbers and dimensions. */
+/* args.c: the arguments of a call sorted into slots, and lists of numbers and dimensions read. */
 #include "args.h"
 #include "attribute.h"
 #include "common.h"
@@ -113,8 +113,8 @@ int gb_py_read_copy(PyObject *obj) {
     return !obj || obj == Py_None ? -2 : gb_py_bool(obj, "copy", "True, False or None");
 }
 
-/* A tuple, or NULL with a TypeError: a list could change while its entries are asked for their
- * value; sets have no order. New reference. */
+/* Make a tuple, or NULL with a TypeError: a list could change while its entries are converted; sets
+ * have no order. New reference. */
 static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expected, int room) {
     if (PyTuple_Check(obj)) return Py_NewRef(obj);
     if (PyList_Check(obj)) return PyList_AsTuple(obj);
@@ -122,7 +122,7 @@ static PyObject *as_sequence(PyObject *obj, const char *arg, const char *expecte
         !PyDict_Check(obj)) {
         PyObject *tuple =
             gb_py_upcall_to(GB_PY_UP_FIRST_ENTRIES, "(Oi)", obj,
-                            room + 1); /* one more than there is room for: it may never end */
+                            room + 1); /* one entry more than allowed: an iterator may never end */
         if (tuple || !PyErr_ExceptionMatches(PyExc_TypeError)) return tuple;
         PyErr_Clear();
     }
@@ -178,7 +178,7 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room) {
 
 enum { NO_DIM = GB_DIM_I - 1 };
 
-/* The code of one name, or NO_DIM. */
+/* Code of one name, or NO_DIM. */
 static int32_t dim_code(const char *s, Py_ssize_t n) {
     if (n == 1 && s[0] >= 'I' && s[0] <= 'K') return GB_DIM_OF(s[0]);
     if (n < 1 || n > 9 || (s[0] == '0' && n > 1)) return NO_DIM;
@@ -214,7 +214,7 @@ static int repeated(const char *arg, PyObject *obj, const int32_t *dims, int n) 
     return n;
 }
 
-/* What an axis of gt4py says it is called, or None: gridbuf.names.own_name. */
+/* Name of a gt4py axis or dimension (gridbuf.names.own_name), or None. */
 static PyObject *own_name(PyObject *obj) {
     if (PyUnicode_Check(obj) || PyTuple_Check(obj) || PyList_Check(obj) || PyLong_Check(obj))
         return Py_NewRef(Py_None);

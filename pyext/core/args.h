@@ -1,4 +1,4 @@
-/* args.h: the arguments of a call, one by one. */
+/* args.h: the arguments of a call, one by one, and the keywords of requests for memory. */
 #pragma once
 
 #include "common.h"
@@ -6,19 +6,19 @@
 #include "go.h"
 #include "../../alloc/planner.h"
 
-/* The standing backend: `name` for everybody (NULL: C), and what says it for the context that runs
- * (NULL: no context ever had one of its own). */
+/* Default backend: `name` is that of the process (NULL: C); `ask` is called for the context's own
+ * (NULL: no context has one). */
 typedef struct {
     PyObject *name, *ask;
 } gb_py_default_backend;
 extern gb_py_default_backend gb_py_default;
-extern int gb_py_registered_so_far; /* how many backends were registered: what is remembered by a
-                                       backend's name has it in its key */
+/* number of registrations: part of the key of what is remembered by a backend's name */
+extern int gb_py_registered_so_far;
 
 /* Lists of numbers. Each returns the length, or -1 with an error that names arg. */
 int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room);
 int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
-/* Whether a layout is the rank of each index's stride; else it names the indices, that of the
+/* Whether a layout has the rank of each index's stride; else it names the indices, the one of the
  * largest stride first. */
 int gb_py_in_ranks(PyObject *layout);
 /* Pairs (low, high); out has 2 * room entries. A bare int is a TypeError. */
@@ -26,34 +26,30 @@ int gb_py_halo(PyObject *obj, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n); /* ((low, high), ...) */
-/* After PyArg_ParseTupleAndKeywords: the error about a keyword that is none of `takes` says which
- * may be meant. */
+/* Improve the pending error of PyArg_ParseTupleAndKeywords: an unknown keyword gets a suggestion
+ * from `takes`. */
 void gb_py_unknown_keyword(const char *function, PyObject *kwargs, char **takes);
-/* A ValueError, TypeError, ...: the message, and behind it which of the known words (a tuple) was
- * meant, if one is near. */
+/* Raise the message, followed by the nearest of the known words (a tuple) if one is near. Takes
+ * known and message. */
 void gb_py_error_with_suggestion(PyObject *type, PyObject *word, PyObject *known,
                                  PyObject *message);
 /* The contents of a bytes object, without a copy; 0, or -1 with a TypeError that names arg. */
 int gb_py_bytes(PyObject *obj, const char *arg, const char **out, Py_ssize_t *size);
 int gb_py_int64(PyObject *obj, const char *arg, const char *expected, int64_t *out);
-int gb_py_bool(
-    PyObject *obj, const char *arg,
-    const char *expected); /* 1 or 0, of a bool of Python's or NumPy's; -1 with a TypeError */
-/* What copy= says: 1 or 0; -2 for None or NULL; -1 with a TypeError for what is neither. */
+/* 1 or 0, from a bool of Python or NumPy; -1 with a TypeError */
+int gb_py_bool(PyObject *obj, const char *arg, const char *expected);
+/* copy=: 1 or 0; -2 for None or NULL; -1 with a TypeError. */
 int gb_py_read_copy(PyObject *obj);
 
 /* backends.c */
-/* The preset's number, and for one with a function the layout written into r. */
+/* Number of the preset; a layout that is a function is called, and its answer written into r. */
 int gb_py_read_backend(PyObject *obj, gb_request *r);
-int gb_py_add_backend(PyObject *name, PyObject *layout,
-                      gb_preset *preset); /* layout: the function, where its order is one */
+/* layout: the function of a preset of order GB_BY_CALLER */
+int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset);
 
-/* ---- the keywords of a call, and what a request for memory makes of them. One keyword more is
- * compiled by those who read keywords, a dozen files; the others know the names of these types.
- * ---- */
+/* ---- keywords ---- */
 
-/* Every keyword that a constructor of ours can have, and whether all that take a request for memory
- * share it (GB_PY_ARG_SPEC). */
+/* X-macro of all keywords: KEYWORD(slot, text, whether every request for memory takes it). */
 #define GB_PY_KEYWORDS(KEYWORD)                                                         \
     KEYWORD(SHAPE, "shape", 1)                                                          \
     KEYWORD(DTYPE, "dtype", 1)                                                          \
@@ -86,24 +82,25 @@ typedef struct gb_py_signature {
     int positional[4]; /* slots, in order */
     int n_positional, n_required;
     uint32_t allowed;
-    int takes_default; /* the standing backend, where the call names neither a backend nor a layout
-                        */
+    /* use the default backend where the call names neither a backend nor a layout */
+    int takes_default;
 } gb_py_signature;
 
 /* Sort the arguments of a vectorcall into slots (borrowed; NULL = not given). */
 int gb_py_args(const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                PyObject *kwnames, PyObject **slots);
 
-/* What a call asked for besides memory; in index order, base entries only. All from has_dims to
- * halo is 0 where nothing was. */
+/* Fields of a request besides memory, in index order, without the indices of a sub-shape dtype. All
+ * members from has_dims to halo are 0 where the call did not give them. */
 typedef struct gb_py_meta {
     int base; /* indices without those of a sub-shape dtype */
     int has_dims, has_halo, has_origin;
-    PyObject *fill_value;                             /* borrowed from the call, or NULL */
-    int64_t halo[2 * GB_MAXDIMS], origin[GB_MAXDIMS]; /* where has_... says so */
+    PyObject *fill_value; /* borrowed from the call, or NULL */
+    /* valid where has_halo and has_origin are set */
+    int64_t halo[2 * GB_MAXDIMS], origin[GB_MAXDIMS];
 } gb_py_meta;
 
-/* Nothing was asked for. The lists stay as they are. */
+/* Clear all but the lists. */
 static inline void gb_py_meta_clear(gb_py_meta *meta) {
     memset(meta, 0, offsetof(gb_py_meta, halo));
 }
@@ -113,17 +110,16 @@ static inline int gb_py_meta_is_clear(const gb_py_meta *meta) {
     return from == end;
 }
 
-/* The whole request. *dtype is a new reference. */
+/* Read the whole request. *dtype is a new reference. */
 int gb_py_read_request(PyObject **slots, gb_request *request, gb_py_dtype **dtype,
                        gb_py_meta *meta);
 
-/* Origin and halo of memory that has a shape already. */
+/* Read origin and halo for memory that has a shape already. */
 int gb_py_read_meta(PyObject *origin, PyObject *halo, const int64_t *shape, int ndim,
                     gb_py_meta *meta);
 
-/* empty, zeros, ones and full of a kind of memory, for the file that has make(sig, args, nargs,
- * kwnames, zero) and make_filled(sig, args, nargs, kwnames, value); without a value it is the
- * call's own fill_value. */
+/* Define empty, zeros, ones and full in a file that has make(sig, args, nargs, kwnames, zero) and
+ * make_filled(sig, args, nargs, kwnames, value), where value NULL means the call's fill_value. */
 #define GB_PY_DEFINE_CONSTRUCTORS(p, text, spec)                                             \
     static const gb_py_signature                                                             \
         empty_signature = {text "empty", {GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 2, 1, spec, 1}, \

@@ -58,7 +58,7 @@ PyObject *gb_py_item(PyObject *self, Py_ssize_t i) {
     return key ? PyObject_GetItem(self, key) : NULL;
 }
 
-/* ---- see of_the_type.h. ---- */
+/* ---- methods of a type that its objects do not have ---- */
 
 typedef struct {
     PyObject_HEAD

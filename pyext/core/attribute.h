@@ -6,10 +6,10 @@
 /* 1 with a new reference, 0 without such an attribute (nothing is raised), -1 with an error. */
 int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value);
 
-/* Whether it has any of n attributes: 1, 0, -1. */
+/* Whether obj has any of n attributes: 1, 0, -1. */
 int gb_py_has_any(PyObject *obj, PyObject *const *names, int n);
 
-/* The names that are asked for, interned. */
+/* Interned names of the attributes that gridbuf reads. */
 /* clang-format off */
 #define GB_PY_ATTRIBUTES(X) \
     X(exchange_api, "__dlpack_c_exchange_api__") \
@@ -38,7 +38,7 @@ extern struct gb_py_attribute_names {
     GB_PY_ATTRIBUTES(GB_PY_ATTRIBUTE)
 } gb_py_attr;
 
-/* The keywords of a function, interned; which of n a name is, -1: none. */
+/* Intern n names; find the index of a name among them, -1: none. */
 int gb_py_intern_names(const char *const *texts, PyObject **words, int n);
 int gb_py_find_name(PyObject *const *words, int n, PyObject *name);
 

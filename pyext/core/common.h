@@ -1,5 +1,5 @@
-/* common.h: what every file of the extension includes first. Python's limited API (3.11) and
- * NumPy's C API at its 1.22 level, so that one wheel serves them all. */
+/* common.h: included first by every file of the extension. The limited API of Python 3.11 and
+ * NumPy's C API of 1.22, so that one wheel serves all versions. */
 #pragma once
 
 #include <Python.h>
@@ -76,8 +76,8 @@ static inline int gb_py_no_memory(void) {
 
 /* ---- references that end with their scope ---- */
 
-/* GB_PY_OWNED PyObject *x = ...: a reference that its scope holds, or NULL; it is dropped where the
- * scope is left, by whatever way. What is returned is worked out before. */
+/* GB_PY_OWNED PyObject *x = ...: a reference, or NULL, that is dropped wherever its scope is left.
+ * A returned expression is evaluated before that. */
 #define GB_PY_OWNED __attribute__((cleanup(gb_py_drop_owned)))
 static inline void gb_py_drop_owned(void *place) {
     Py_XDECREF(*(PyObject *__attribute__((may_alias)) *)place);
@@ -86,7 +86,7 @@ static inline void gb_py_drop_owned(void *place) {
 /* ---- tuples and lists of new objects: a failure leaves NULL in place of the whole, with an error
  * ---- */
 
-/* Steals the item, or NULL with an error. */
+/* Steal the item; NULL: an error is set. */
 static inline void gb_py_put(PyObject **tuple, Py_ssize_t i, PyObject *item) {
     if (!item || PyTuple_SetItem(*tuple, i, item) < 0) Py_CLEAR(*tuple);
 }

@@ -1,5 +1,5 @@
-/* driver.c: what cuda/ reports, as Python's exception; where this thread's work on a GPU goes, and
- * order between streams. */
+/* driver.c: errors of cuda/ as exceptions, the stream of the running thread, order between streams,
+ * and blocks of the driver's pools as Python objects. */
 #include "driver.h"
 #include "memory.h"
 #include "../../cuda/strided.h"
@@ -24,11 +24,11 @@ gb_py_thread_stream gb_py_use_stream(gb_cuda_stream stream) {
 
 void gb_py_restore_stream(gb_py_thread_stream before) { current = before; }
 
-/* The driver is asked once, and not at all where there is one GPU. */
+/* The driver is asked once for the owner of a stream, and never where there is one GPU. */
 gb_cuda_queue gb_py_queue_for(int device) {
     gb_cuda_error e;
     if (current.device == GB_PY_NOT_ASKED && gb_cuda_owner(current.stream, &current.device, &e) < 0)
-        current.device = GB_PY_EVERY_GPU; /* its first use says why */
+        current.device = GB_PY_EVERY_GPU; /* its first use reports the error */
     return (gb_cuda_queue){device,
                            current.device >= 0 && current.device != device ? 0 : current.stream};
 }
@@ -46,7 +46,7 @@ int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier) {
     return gb_cuda_stream_wait_stream(later, earlier, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
-/* ---- blocks of the driver's pools as Python objects. ---- */
+/* ---- blocks ---- */
 
 #define LONG ((int64_t)1 << 20) /* bytes; the driver may take its time with more */
 

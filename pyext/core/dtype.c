@@ -9,9 +9,8 @@
 
 static PyTypeObject *record_type;
 
-/* Recently used records, by the address of their descr and of the object that was
- * given for it (np.float64). Entries hold references, so an address cannot come
- * back for something else while it is here. */
+/* Recently used records, by the address of their descr and by that of the object given for it
+ * (np.float64). Entries hold references, so that no other object can get the address of one. */
 #define MEMO 64
 static struct {
     PyObject *key;
@@ -103,8 +102,8 @@ gb_py_dtype *gb_py_dtype_of(PyArray_Descr *descr) {
     d->itemsize = PyDataType_ELSIZE(descr);
     d->alignment = (uintptr_t)PyDataType_ALIGNMENT(descr);
     d->names = Py_XNewRef(PyDataType_NAMES(descr));
-    int flat; /* fields that are structured themselves could be renamed without a trace in their
-                 owner */
+    /* fields that are structured themselves could be renamed without a trace in their owner */
+    int flat;
     if (ask_exports(d, &flat) < 0 || ask_dlpack(d) < 0) {
         Py_DECREF((PyObject *)d);
         return NULL;
@@ -179,7 +178,7 @@ int gb_py_dtype_init(PyObject *module) {
         NULL);
 }
 
-/* ---- Python's numbers as elements of memory. ---- */
+/* ---- Python's numbers as elements ---- */
 
 int gb_py_put_int(char *to, uint8_t type, long long v) {
 #define FITS(ctype, low, high)                                       \

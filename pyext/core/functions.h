@@ -82,7 +82,7 @@
     X(VARARGS, cuda_copy_begin) \
     X(VARARGS, cuda_copy_sides) \
     X(FASTCALL, cuda_wait_for)
-/* What they are given. NAMED: METH_FASTCALL | METH_KEYWORDS. */
+/* Parameters by kind. NAMED: METH_FASTCALL | METH_KEYWORDS. */
 #define GB_PY_GIVEN_NOARGS (PyObject *self, PyObject *none)
 #define GB_PY_GIVEN_O (PyObject *self, PyObject *object)
 #define GB_PY_GIVEN_VARARGS (PyObject *self, PyObject *args)

@@ -1,4 +1,5 @@
-/* go.c: Go's library, which the first call that needs it loads, and what Go reports. */
+/* go.c: the library of Go, loaded by the first call that needs it, and errors of Go as exceptions.
+ */
 #define _GNU_SOURCE
 #include "go.h"
 #include "upcall.h"
@@ -132,7 +133,7 @@ int gb_py_go_load(gb_error *e) {
     return rc;
 }
 
-/* gridbuf.gufunc.SignatureError lives in Python, which is loaded when somebody needs it. */
+/* gridbuf.gufunc.SignatureError is a Python class, imported at its first use. */
 int gb_py_setup_error(const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -12,7 +12,7 @@ extern int gb_py_go_process;         /* gb_forked of the process that loaded it 
 int gb_py_go_load(gb_error *e); /* -1: *e says why Go cannot be entered in this process */
 /* Whether this is a child of the process that loaded Go, which must never enter it. */
 static inline int gb_py_go_lost(void) { return gb_py_go && gb_forked != gb_py_go_process; }
-int gb_py_raise(const gb_error *e);             /* raises what Go reported; -1 */
+int gb_py_raise(const gb_error *e);             /* raises an error of Go; -1 */
 int gb_py_setup_error(const char *format, ...); /* raises SignatureError; -1 */
 
 /* Loads Go unless it is there; -1 in a child of the process that loaded it, where entering Go would

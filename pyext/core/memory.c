@@ -1,5 +1,5 @@
-/* memory.c: with GRIDBUF_TRACE=1, and in debug mode, every block remembers the line of Python that
- * asked for it. */
+/* memory.c: blocks of the heap for Python: their traces, NumPy's memory handler (NEP 49), and
+ * arrays over them. */
 #include "memory.h"
 #include "plan.h"
 #include "references.h"
@@ -16,8 +16,8 @@ static int raise_again(void *exception) {
     return -1;
 }
 
-/* What a signal's handler raised while a plan was written as text: raised again when Python next
- * looks for signals. */
+/* Raise an exception of a signal handler, which ran while a plan was printed, again when Python
+ * next looks for signals. */
 static void hand_on(void) {
     PyObject *type, *value, *traceback;
     if (!PyErr_Occurred()) return;
@@ -30,12 +30,11 @@ static void hand_on(void) {
     Py_XDECREF(traceback);
 }
 
-/* The note's first line is the place; with GRIDBUF_DEBUG=1 the second is what was asked for. */
-void gb_py_trace(void *data, int64_t bytes, uint64_t plan_number) {
+/* Note the line of Python on the block, and with GRIDBUF_DEBUG=1 the plan on a second line. */
+static void trace_block(void *data, int64_t bytes, uint64_t plan_number) {
     if (gb_py_tracing & GB_PY_TRACE_BLOCKS) gb_py_on_block(data, bytes);
     if (!(gb_py_tracing & GB_PY_TRACE_LINES)) return;
-    GB_PY_SAVED_ERROR; /* a trace that cannot be made is no reason to fail, nor to forget a failure
-                        */
+    GB_PY_SAVED_ERROR; /* a failed trace neither fails the allocation nor drops a pending error */
     PyFrameObject *frame = PyEval_GetFrame(); /* borrowed */
     GB_PY_OWNED PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
     GB_PY_OWNED PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
@@ -55,7 +54,7 @@ int gb_py_trace_init(PyObject *module) {
     return 0;
 }
 
-/* ---- taking blocks for Python objects. ---- */
+/* ---- blocks ---- */
 
 static int over_limit(int64_t bytes) {
     gb_heap_stats s;
@@ -69,7 +68,7 @@ static int over_limit(int64_t bytes) {
                       (long long)s.limit);
 }
 
-/* Not on the hot path: the heap has no block of this size. */
+/* Slow path: the heap has no block of this size. */
 static int refill(int64_t reserve) {
     if (gb_heap_refill(reserve) == 0) return 0;
     const char *why = strerror(errno);
@@ -87,7 +86,7 @@ int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh) {
     for (;;) {
         switch (gb_heap_take(want, data, fresh)) {
         case GB_HEAP_TAKEN:
-            if (__builtin_expect(gb_py_tracing, 0)) gb_py_trace(*data, want->span, want->plan);
+            if (__builtin_expect(gb_py_tracing, 0)) trace_block(*data, want->span, want->plan);
             return 0;
         case GB_HEAP_OVER_LIMIT: return over_limit(want->reserve);
         }
@@ -95,13 +94,15 @@ int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh) {
     }
 }
 
-/* ---- NumPy's memory handler (NEP 49) over the heap. An array from gridbuf owns its data, as one
- * from np.empty does: its memory handler is ours, and its free finds the block below the data. So
- * there is no base object to make, and no consumer takes the array for a view. Installed in NumPy's
- * context (gridbuf.interop.numpy), the same handler serves every np.empty: each array keeps the
- * handler it was made with, so that it may outlive the context. NumPy calls it in the middle of
- * making an array: nothing here enters Go, runs Python code or sets an exception; NumPy raises
- * MemoryError for a NULL. ---- */
+/* ---- NumPy's memory handler (NEP 49) ----
+ *
+ * An array from gridbuf owns its data, as one from np.empty does: its memory handler is gridbuf's,
+ * whose free finds the block below the data. So no base object is needed, and no consumer takes the
+ * array for a view. Installed in NumPy's context (gridbuf.interop.numpy), the handler serves every
+ * np.empty; each array keeps the handler that it was made with, so it may outlive the context.
+ *
+ * NumPy calls it while it makes an array: no Go, no Python code, no exception; NumPy raises
+ * MemoryError for a NULL. */
 
 #define CAPSULE "mem_handler"
 
@@ -118,7 +119,7 @@ static void *take_bytes(size_t bytes, int *fresh) {
         if (gb_heap_refill(want.reserve) < 0) return NULL;
     if (taken != GB_HEAP_TAKEN) return NULL;
     __atomic_add_fetch(&gb_py_numpy_blocks, 1, __ATOMIC_RELAXED);
-    if (__builtin_expect(gb_py_tracing, 0)) gb_py_trace(data, (int64_t)bytes, 0);
+    if (__builtin_expect(gb_py_tracing, 0)) trace_block(data, (int64_t)bytes, 0);
     return data;
 }
 
@@ -177,9 +178,9 @@ PyObject *gb_py_set_numpy_handler(PyObject *self, PyObject *wanted) {
     return PyDataMem_SetHandler(wanted);
 }
 
-/* (thread, run, handler[, the thread's own attribute run, which is put back]): run with NumPy's
- * handler, which is in a context that a thread does not have; no frame of ours stands in its
- * tracebacks, and what it held goes when it ends. */
+/* run_with_handler(thread, run, handler[, the thread's own attribute run, which is restored]): call
+ * run with NumPy's handler, which is kept in a context that a new thread does not have. No frame of
+ * gridbuf is in its tracebacks, and its references go when it ends. */
 PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
     PyObject *thread, *run, *wanted, *own = NULL;
     if (!PyArg_ParseTuple(args, "OOO|O:run_with_handler", &thread, &run, &wanted, &own))
@@ -191,7 +192,7 @@ PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
     return current && before ? PyObject_CallNoArgs(run) : NULL;
 }
 
-/* ---- memory for a plan, and arrays over it: exactly np.ndarray. ---- */
+/* ---- arrays ---- */
 
 int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data) {
     int fresh;

@@ -1,4 +1,4 @@
-/* memory.h: blocks for Python objects, and what is said of them. */
+/* memory.h: blocks of the heap for Python objects, observers of blocks, and plain arrays. */
 #pragma once
 
 #include "common.h"
@@ -6,28 +6,26 @@
 #include "references.h"
 #include "../../alloc/strides.h"
 
-/* A block for a plan's wants; -1 with MemoryError. *fresh: known to be zero. */
+/* Take a block; -1 with MemoryError. *fresh: its bytes are zero. */
 int gb_py_allocate(const gb_heap_layout *want, void **data, int *fresh);
 
 /* The NumPy memory handler whose free returns a block to the heap. Borrowed. */
 extern PyObject *gb_py_handler;
-extern int64_t gb_py_numpy_blocks; /* blocks that NumPy took through it; atomic */
+/* live count of blocks that NumPy took through the handler; atomic */
+extern int64_t gb_py_numpy_blocks;
 
-/* ---- the observers of gridbuf's own blocks, called as each is taken: GRIDBUF_TRACE, and
- * gridbuf.watch. ---- */
+/* ---- observers of gridbuf's own blocks: GRIDBUF_TRACE and gridbuf.watch ---- */
 
 #define GB_PY_TRACE_LINES \
     1 /* GRIDBUF_TRACE=1: every block remembers the Python line that asked for it */
 #define GB_PY_TRACE_BLOCKS 2 /* gb_py_on_block is set */
 
-extern int gb_py_tracing; /* 0, or which of them */
+extern int gb_py_tracing; /* 0, or a sum of those */
 
-/* Called with the GIL for each block; pyext/watch sets it while it notes. */
+/* Called with the GIL for each new block; set by pyext/watch. */
 extern void (*gb_py_on_block)(void *data, int64_t bytes);
 
-void gb_py_trace(void *data, int64_t bytes, uint64_t plan);
-
-/* ---- plain arrays. ---- */
+/* ---- arrays ---- */
 
 /* Heap memory for a plan. zero: all bytes 0. */
 int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data);
@@ -40,7 +38,7 @@ PyObject *gb_py_array_over(const gb_geometry *g, gb_py_dtype *dtype, void *data,
 PyObject *gb_py_array_view(PyArray_Descr *descr, int ndim, const npy_intp *shape,
                            const npy_intp *strides, void *data, int flags, PyObject *base);
 
-/* The bytes from the lowest element to the end of the highest; 0: there are none. */
+/* Addresses of the lowest element and of the end of the highest; 0: no elements. */
 static inline int gb_py_extent(PyArrayObject *a, intptr_t *low, intptr_t *end) {
     return gb_extent(PyArray_BYTES(a), (int64_t *)PyArray_SHAPE(a), (int64_t *)PyArray_STRIDES(a),
                      PyArray_NDIM(a), PyArray_ITEMSIZE(a), low, end);

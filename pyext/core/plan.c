@@ -1,4 +1,5 @@
-/* plan.c: gridbuf.Plan, the answer to a request, seen from Python. */
+/* plan.c: gridbuf.Plan, the answer to a request, and the cache of plans by the meaning of a
+ * request. */
 #include "args.h"
 #include "plan.h"
 
@@ -16,7 +17,7 @@ gb_py_plan_object *gb_py_plan_by_number(uint64_t number) {
     return (gb_py_plan_object *)Py_XNewRef((PyObject *)p);
 }
 
-gb_py_plan_object *gb_py_plan_wrap(gb_plan *plan, gb_py_dtype *dtype) {
+static gb_py_plan_object *wrap(gb_plan *plan, gb_py_dtype *dtype) {
     gb_py_plan_object *self = (gb_py_plan_object *)PyType_GenericAlloc(gb_py_PlanType, 0);
     if (!self) {
         free(plan);
@@ -41,7 +42,7 @@ gb_py_plan_object *gb_py_plan_describe(gb_geometry *geometry, uintptr_t data, gb
         plan->device = location.gpu ? GB_GPU : GB_CPU;
         plan->device_id = location.gpu ? location.device : 0;
         plan->memory = location.kind == GB_PY_HEAP ? GB_PLAIN : location.kind - GB_PY_ON_DEVICE;
-        return gb_py_plan_wrap(plan, dtype);
+        return wrap(plan, dtype);
     }
     free(plan);
     gb_py_raise(&e);
@@ -61,7 +62,7 @@ static void dealloc(PyObject *self) {
 
 static gb_plan *of(PyObject *self) { return ((gb_py_plan_object *)self)->plan; }
 
-/* By where they stand in the plan. */
+/* Getters of members of gb_plan, by their offset. */
 #define AT(member) (void *)offsetof(gb_plan, member)
 static void *at(PyObject *self, void *offset) { return (char *)of(self) + (uintptr_t)offset; }
 static PyObject *get_list(PyObject *self, void *offset) {
@@ -146,10 +147,10 @@ int gb_py_plan_init(PyObject *module) {
         (PyType_Spec){"gridbuf.Plan", sizeof(gb_py_plan_object), 0, GB_PY_FINAL, slots}, NULL);
 }
 
-/* ---- a plan's figures for Go to explain; gridbuf/explain/ renders what it says. ---- */
+/* ---- explain: the figures of a plan, sentences by Go ---- */
 
-/* explain(dims, words): lines of a term, a tab and a sentence. The words are 64-bit numbers, as
- * alloc.ExplainFigures reads them. */
+/* explain(dims, words): lines of a term, a tab and a sentence, for gridbuf/explain. The words are
+ * 64-bit numbers, read by alloc.ExplainFigures. */
 PyObject *gb_py_explain(PyObject *self, PyObject *args) {
     PyObject *dims, *word_bytes;
     const char *words;
@@ -168,8 +169,9 @@ PyObject *gb_py_explain(PyObject *self, PyObject *args) {
                : PyUnicode_FromString(text);
 }
 
-/* ---- requests seen before, known by their meaning. Four entries to a set, the one used last in
- * front; a set that is full forgets the one used longest ago, so the cache is bounded. ---- */
+/* ---- requests seen before, known by their meaning ----
+ *
+ * Four entries to a set, the one used last in front; a full set drops the one used longest ago. */
 
 #define SETS 512
 #define WAYS 4
@@ -192,7 +194,7 @@ static entry cache[SETS * WAYS];
 _Static_assert(offsetof(gb_request, shape) == 10 * sizeof(int32_t) + 4 * sizeof(int64_t),
                "a new field belongs into pack() as well");
 
-/* The request as words: what was not given takes no room. */
+/* Pack the request into words; optional lists that were not given take none. */
 static int pack(const gb_request *r, const gb_py_dtype *dtype, uint64_t *w) {
     int n = 0;
     w[n++] = (uint64_t)(r->ndim & 63) | (uint64_t)(r->sub_ndim & 63) << 6 |
@@ -221,8 +223,7 @@ static gb_py_plan_object *work_out(const gb_request *r, gb_py_dtype *dtype) {
     gb_error e;
     gb_plan *plan = gb_plan_new(r->ndim);
     if (!plan) return (gb_py_plan_object *)PyErr_NoMemory();
-    if (gb_plan_request(r, gb_preset_at(r->backend), plan, &e) == 0)
-        return gb_py_plan_wrap(plan, dtype);
+    if (gb_plan_request(r, gb_preset_at(r->backend), plan, &e) == 0) return wrap(plan, dtype);
     free(plan);
     gb_py_raise(&e);
     return NULL;

@@ -1,4 +1,4 @@
-/* references.c: see pending.h. */
+/* references.c: errors under way, and references released on any thread. */
 #define _GNU_SOURCE
 #include "references.h"
 
@@ -20,7 +20,7 @@ int gb_py_clear_numpy_error(void) {
     return 1;
 }
 
-/* Only of types whose message is their one argument: others say more than a text. */
+/* Rewrite only errors whose message is their one argument: other types hold more than a text. */
 static int is_plain(PyObject *value) {
     PyObject *type = (PyObject *)Py_TYPE(value);
     return type == PyExc_TypeError || type == PyExc_ValueError || type == PyExc_BufferError ||
@@ -46,13 +46,14 @@ void gb_py_prefix_error(const char *argument, int always) {
 void gb_py_decref_last_foreign(PyObject *obj) {
     GB_PY_SAVED_ERROR;
     Py_DECREF(obj);
-    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL); /* the destructor's own */
+    if (PyErr_Occurred()) PyErr_WriteUnraisable(NULL); /* raised by the destructor */
 }
 
-/* ---- releasing Python objects from places that may not hold the GIL. A DLPack deleter runs on
- * whatever thread the consumer likes, also while the interpreter shuts down. With the GIL the
- * object is released at once; without, it goes on a list, and the main thread is asked to empty it
- * soon. ---- */
+/* ---- releasing ----
+ *
+ * A DLPack deleter runs on any thread of the consumer's, also while the interpreter shuts down.
+ * With the GIL the object is released at once; without it the object goes on a list, which the main
+ * thread is asked to empty soon. */
 
 typedef struct waiting {
     struct waiting *next;
@@ -61,9 +62,8 @@ typedef struct waiting {
 
 static waiting *list;
 
-/* Whose turn it is to run Python, on this thread (3.12 on) or at all: outside the limited API,
- * looked up by name. Not PyGILState_Check, which says yes to every thread once a sub-interpreter
- * was made. */
+/* Thread state that is current on this thread (3.12 on) or in the process: outside the limited API,
+ * looked up by name. PyGILState_Check says yes to every thread once a sub-interpreter was made. */
 static PyThreadState *(*running)(void);
 
 static int have_gil(void) {
@@ -71,8 +71,8 @@ static int have_gil(void) {
     return own && running && running() == own;
 }
 
-/* What owns what owns what ...: a chain that is released by recursion would use up the stack. So
- * deep it may go; the rest is released one after the other when the first one is done. */
+/* Depth of owners that are released by recursion; longer chains (a Field over an array over a Field
+ * ...) are released one after the other, for the stack's sake. */
 #define DEEPEST 32
 static __thread int depth;
 static __thread waiting *deep;
@@ -109,7 +109,7 @@ static void push(waiting *w, PyObject *object) {
     while (
         !__atomic_compare_exchange_n(&list, &w->next, w, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     Py_AddPendingCall(drain_pending,
-                      NULL); /* when its queue is full, the next gb_py_decref_waiting does it */
+                      NULL); /* when the queue is full, the next gb_py_decref_waiting drops it */
 }
 
 void gb_py_decref_any_thread(void *object) {

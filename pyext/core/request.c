@@ -1,4 +1,5 @@
-/* request.c: backend names, and presets whose layout is a Python function. */
+/* request.c: a request for memory read from the keywords of gridbuf.empty: the backend, then the
+ * rest. */
 #include "args.h"
 
 /* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a
@@ -25,7 +26,7 @@ static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
                             ? PyUnicode_FromFormat("backend: %s is not known; known are %s",
                                                    gb_quoted(quoted, sizeof quoted, text), known)
                             : PyUnicode_FromFormat("backend: %R is not known; known are %s", name,
-                                                   known); /* with a null character */
+                                                   known); /* a name with a null character */
     free(known);
     gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backends(NULL, NULL), message);
     return -1;
@@ -50,7 +51,7 @@ static int look_up(PyObject *name, int32_t *number, int32_t *order) {
     return 0;
 }
 
-/* Ask the preset's function which layout it wants for these dims. */
+/* Call the function of the preset for the layout of these dims. */
 static int call_function(gb_request *r) {
     int32_t dims[GB_MAXDIMS];
     int n = r->ndim - r->sub_ndim;
@@ -89,7 +90,7 @@ int gb_py_read_backend(PyObject *obj, gb_request *r) {
 gb_py_default_backend gb_py_default;
 int gb_py_registered_so_far;
 
-/* (name or None, function or None): what gridbuf.defaults has checked. */
+/* set_default_backend(name or None, function or None); gridbuf.defaults has checked both. */
 PyObject *gb_py_set_default_backend(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
@@ -100,8 +101,8 @@ PyObject *gb_py_set_default_backend(PyObject *self, PyObject *args) {
     return Py_NewRef(Py_None);
 }
 
-/* A layout's function is known before anybody can ask for the backend: what is forgotten may run
- * Python code. */
+/* Store the function of a layout before the backend can be found; forgetting entries may run Python
+ * code. */
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     gb_error e;
     Py_ssize_t bytes;

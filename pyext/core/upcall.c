@@ -26,11 +26,11 @@ PyObject *gb_py_upcall_get(gb_py_upcall which) {
     if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0,
                                                  __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
         return function;
-    Py_DECREF(function); /* what the import ran has asked for it, too */
+    Py_DECREF(function); /* code that the import ran has stored it already */
     return known;
 }
 
-void gb_py_upcall_forget(void) { /* their references stay: a call may be under way */
+void gb_py_upcall_forget(void) { /* references stay: a call may be under way */
     for (int i = 0; i < GB_PY_UPCALL_COUNT; i++)
         __atomic_store_n(&found[i], NULL, __ATOMIC_RELEASE);
 }

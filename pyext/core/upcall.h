@@ -1,4 +1,5 @@
-/* upcall.h: everything that C asks of the Python package, by name. The only way up. */
+/* upcall.h: the functions and classes of the Python package that C uses, by name. The only way up.
+ */
 #pragma once
 
 #include "common.h"
@@ -49,8 +50,8 @@
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.choosing", "initial_value")     \
     X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.errors", "conclude")
 
-/* What C asks of objects of the package's classes: X(name here, module, class, method or
- * attribute). Who derives from one may say it anew. */
+/* Attributes and methods of the package's classes that C uses: X(name here, module, class, member).
+ * Subclasses may override them. */
 #define GB_PY_UPCALL_MEMBERS(X)                                                         \
     X(GB_PY_OF_GUFUNC_NAME, "gridbuf.gufunc.choosing", "Choosing", "name")              \
     X(GB_PY_OF_GUFUNC_SIGNATURE, "gridbuf.gufunc.choosing", "Choosing", "signature")    \
@@ -70,8 +71,8 @@ typedef enum gb_py_upcall_member {
     GB_PY_UPCALL_MEMBERS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_MEMBER_COUNT
 } gb_py_upcall_member;
 
-/* The function or class, imported when it is first asked for and kept for good, so that it need not
- * be counted; NULL with an error. */
+/* Import the function or class at its first use and keep it for good. Borrowed; NULL with an error.
+ */
 PyObject *gb_py_upcall_get(gb_py_upcall which);
 
 /* Import anew at the next call: the package's modules were purged from sys.modules. */

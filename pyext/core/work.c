@@ -1,4 +1,4 @@
-/* work.c: running a copy: small ones at once, large ones in slices that signals can end. */
+/* work.c: long work in slices that signals can end, and the number of threads. */
 #include "args.h"
 #include "work.h"
 

@@ -42,7 +42,7 @@ static int wait_for(gb_cuda_event *event, int64_t nanoseconds) {
     }
 }
 
-/* All of it has passed. */
+/* Release everything held: the copy has completed. */
 static void arrived(gb_py_async_copy *copy) {
     if (copy->event) gb_cuda_release_event(copy->event);
     copy->event = NULL;
@@ -76,8 +76,8 @@ int gb_py_async_copy_detach(gb_py_async_copy *copy) {
     return 1;
 }
 
-/* Several threads may wait. The event is given back by the last of them, for it may serve another
- * copy at once. */
+/* Several threads may wait. The last one releases the event, which may serve another copy at once.
+ */
 int gb_py_async_copy_wait(gb_py_async_copy *copy, int64_t nanoseconds) {
     if (!copy->event || copy->passed) return 1;
     Py_INCREF((PyObject *)copy);
@@ -104,7 +104,7 @@ static void wait_out(gb_cuda_event *event) {
     PyEval_RestoreThread(state);
 }
 
-/* It failed half way: what was queued until then is waited for, on either GPU. */
+/* Wait for the work that a failed copy has queued, on either GPU. */
 static void wait_for_both(gb_py_async_copy *copy) {
     gb_cuda_error e;
     gb_cuda_queue both[] = {copy->from, copy->on};
@@ -116,7 +116,7 @@ static void wait_for_both(gb_py_async_copy *copy) {
     }
 }
 
-/* Whoever lets go of a copy on its way waits here: its memory is not to be used again before. */
+/* Wait for a pending copy: its memory must not be used again before. */
 static void dealloc(PyObject *self) {
     gb_py_async_copy *copy = (gb_py_async_copy *)self;
     GB_PY_SAVED_ERROR;
@@ -126,7 +126,7 @@ static void dealloc(PyObject *self) {
     GB_PY_FREE_OBJECT(self);
 }
 
-/* wait(nanoseconds) -> bool; < 0: for ever, 0: ask. */
+/* wait(nanoseconds) -> bool; < 0: without limit, 0: poll. */
 static PyObject *wait(PyObject *self, PyObject *number) {
     int64_t nanoseconds;
     if (gb_py_int64(number, "nanoseconds", "an int", &nanoseconds) < 0) return NULL;

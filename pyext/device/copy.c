@@ -1,14 +1,15 @@
-/* copy.c: gridbuf.copyto where a GPU takes part: which way the values go. */
+/* copy.c: gridbuf.copyto and fill where a GPU takes part: by the driver, or by NumPy on the host.
+ */
 #include "../core/attribute.h"
 #include "device.h"
 #include "../core/memory.h"
 #include "../exchange/exchange.h"
 #include "../core/upcall.h"
 
-/* ---- what cuda/ asks of us meanwhile: it runs without the GIL ---- */
+/* ---- callbacks of cuda/, which runs without the GIL ---- */
 
 typedef struct run {
-    PyThreadState *without; /* the GIL */
+    PyThreadState *without; /* thread state while the GIL is released */
     PyObject *progress;
 } run;
 
@@ -25,7 +26,7 @@ static int lay_out(void *self, const gb_copy_view *dst, const gb_copy_view *src)
 static int yield(void *self) { WITH_GIL(PyErr_CheckSignals()) }
 static int progress(void *self, double done) { WITH_GIL(gb_py_report_progress(r->progress, done)) }
 
-/* ---- the ways ---- */
+/* ---- the three kinds of copies ---- */
 
 static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_CASTING casting,
                            PyObject *progress) {
@@ -33,7 +34,8 @@ static PyObject *of_module(gb_py_upcall function, PyObject *x, PyObject *y, NPY_
     return gb_py_upcall_to(function, "(OOsO)", x, y, names[casting], progress ? progress : Py_None);
 }
 
-/* A GPU's values for a host that wants them converted, or repeated: they come as they are first. */
+/* Copy from a GPU with conversion or broadcast on the host: the values are copied there unchanged
+ * first. */
 static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting,
                                   PyObject *progress) {
     gb_cuda_queue from = gb_py_queue_for(src->location.device);
@@ -46,7 +48,7 @@ static gb_py_async_copy *to_numpy(gb_py_field *dst, gb_py_field *src, NPY_CASTIN
     return copy;
 }
 
-/* What the kernels do not convert NumPy does, on the host. */
+/* Convert by NumPy, on the host, what no kernel converts. */
 static gb_py_field *by_numpy(gb_py_field *dst, PyObject *values, NPY_CASTING casting) {
     GB_PY_OWNED PyObject *array =
         of_module(GB_PY_UP_CONVERTED, values, (PyObject *)dst->dtype->descr, casting, NULL);
@@ -74,7 +76,7 @@ static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_
     if (!copy || dst->geometry.nbytes == 0) return copy;
     gb_py_async_copy_hold(copy, dst, on);
     gb_py_async_copy_hold(copy, src, read_on);
-    gb_py_decref_waiting(); /* what others have let go of may serve as a temporary */
+    gb_py_decref_waiting(); /* temporaries come from the pools after deferred releases */
     run r = {.progress = called};
     gb_cuda_caller caller = {lay_out, yield, called ? progress : NULL, &r};
     gb_cuda_job job = {.dst = side_of(dst, to, to->strides, on),
@@ -93,7 +95,7 @@ static gb_py_async_copy *by_driver(gb_py_field *dst, gb_py_field *src, const gb_
     return copy;
 }
 
-/* ---- which way ---- */
+/* ---- the choice ---- */
 
 typedef enum path { DIRECT, SOURCE_TO_HOST, CONVERT_SOURCE, TO_NUMPY } path;
 
@@ -105,15 +107,14 @@ static path path_of(int to_gpu, int from_gpu, int convertible, int same_type, in
     return convertible ? DIRECT : CONVERT_SOURCE;
 }
 
-/* Sends the values on their way. When it fails, what has been sent has arrived before it returns.
- */
+/* Start the copy. After an error the work that was queued has completed. */
 static gb_py_async_copy *send(gb_py_field *dst, gb_py_field *src, NPY_CASTING casting,
                               PyObject *progress) {
     if (dst->readonly)
         return (gb_py_async_copy *)PyErr_Format(PyExc_ValueError, "dst: it is read-only");
     gb_py_async_copy *copy = NULL;
     for (Py_INCREF((PyObject *)src);
-         src;) { /* a source that has been brought nearer is looked at again */
+         src;) { /* a source that was converted or moved is looked at again */
         gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
         int64_t from_strides[GB_COPY_DIMS];
         int types[2], empty = dst->geometry.nbytes == 0,
@@ -182,7 +183,7 @@ int gb_py_device_copyto(PyObject *dst, PyObject *src, NPY_CASTING casting, PyObj
     return rc;
 }
 
-/* ---- what the rest of the extension asks for ---- */
+/* ---- entry points ---- */
 
 /* An empty host array with the Field's order of strides. */
 static PyObject *array_like(gb_py_field *f) {

@@ -1,5 +1,5 @@
-/* functions.c: what gridbuf.cuda and others call: devices, streams, blocks by themselves, addresses
- * for allocators. */
+/* functions.c: functions for gridbuf.cuda and gridbuf.copy_async: devices, streams, blocks,
+ * addresses for allocators, and asynchronous copies. */
 #include "device.h"
 #include "../exchange/exchange.h"
 #include "../../cuda/cuda.h"
@@ -86,11 +86,9 @@ PyObject *gb_py_cuda_set_stream(PyObject *self, PyObject *handle) {
     return PyLong_FromUnsignedLongLong(gb_py_use_stream(value).stream);
 }
 
-/* ---- gridbuf.copy_async, the part that hands copies to the driver; gridbuf/moving.py makes
- * handles of them. ---- */
+/* ---- gridbuf.copy_async ---- */
 
-/* Whether the caller only has to hand the copy to the driver: nothing is converted, and the host's
- * side, if there is one, is pinned. */
+/* Whether the driver alone does the copy: no conversion, and pinned memory on the host's side. */
 static int is_at_once(gb_py_field *dst, gb_py_field *src) {
     gb_py_memory to = gb_py_memory_of_field(dst), from = gb_py_memory_of_field(src);
     const gb_py_field *host = gb_py_on_gpu(dst) ? src : dst;
@@ -101,10 +99,10 @@ static int is_at_once(gb_py_field *dst, gb_py_field *src) {
     return gb_py_on_gpu(dst) || src->geometry.size == dst->geometry.size;
 }
 
-/* copy_sides(dst, src, stream, asked) -> (dst, src, at_once): Fields over both, which src is not
- * when it is values without memory. Wrapping makes the stream wait for what a producer says is
- * under way. asked: the stream was an argument; the thread's own may be of a GPU that has no part
- * in the copy, which then goes to the default stream. */
+/* copy_sides(dst, src, stream, asked) -> (dst, src, at_once): Fields over both; src stays as it is
+ * where it is values without memory. Wrapping makes the stream wait for pending work of the
+ * producer. asked: the stream was an argument; a stream of the thread may belong to a GPU that has
+ * no part in the copy, which then goes to the default stream. */
 static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream stream, int asked) {
     int values = gb_py_is_values(src_obj), owner = -1;
     gb_cuda_error e;
@@ -137,7 +135,7 @@ PyObject *gb_py_cuda_copy_sides(PyObject *self, PyObject *args) {
     unsigned long long stream;
     int asked;
     if (!PyArg_ParseTuple(args, "OOKp", &dst, &given, &stream, &asked)) return NULL;
-    GB_PY_OWNED PyObject *src = gb_py_fitted(dst, given, "src"); /* by name */
+    GB_PY_OWNED PyObject *src = gb_py_fitted(dst, given, "src"); /* match names */
     if (!src) return NULL;
     gb_py_thread_stream before = gb_py_use_stream(stream);
     PyObject *sides = sides_of(dst, src, stream, asked);
@@ -154,8 +152,8 @@ PyObject *gb_py_cuda_copy_begin(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOK", &dst, &src, &casting, &stream) ||
         !PyArray_CastingConverter(casting, &rule))
         return NULL;
-    gb_py_thread_stream before =
-        gb_py_use_stream(stream); /* also for what goes through the host, and other GPUs */
+    gb_py_thread_stream before = gb_py_use_stream(
+        stream); /* the stream also of staging through the host and of other GPUs */
     int rc = gb_py_async_copy_begin(dst, src, rule, NULL, &copy);
     gb_py_restore_stream(before);
     if (rc > 0 && gb_py_async_copy_record_use(copy) == 0 && gb_py_async_copy_record(copy) == 0)

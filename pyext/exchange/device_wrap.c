@@ -1,12 +1,14 @@
-/* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and whatever has
+/* device_wrap.c: Fields over device memory of other libraries: cupy's arrays, and objects with
  * __cuda_array_interface__. */
 #include "exchange.h"
 #include "../core/attribute.h"
 #include "../core/references.h"
 #include "../core/upcall.h"
 
-/* On the type first: the instance would make cupy look at its stream. torch's and jax's arrays on
- * the host have it there too. Some objects have it in their own dict, or make it up when asked. */
+/* Look at the type first: the instance would make cupy look at its stream, and torch's and jax's
+ * arrays on the host have the attribute there too. Some objects have it in their own dict, or make
+ * it in
+ * __getattr__. */
 int gb_py_has_cuda_interface(PyObject *obj) {
     if (PyArray_Check(obj) || PyType_Check(obj)) return 0;
     if (gb_py_is_field(obj)) return gb_py_needs_driver(&((gb_py_field *)obj)->location);
@@ -14,7 +16,7 @@ int gb_py_has_cuda_interface(PyObject *obj) {
     return has ? has : gb_py_has_any(obj, &gb_py_attr.cuda_array_interface, 1);
 }
 
-/* Where the memory at an address lies, as the driver says. */
+/* Location of the memory at an address, from the driver. */
 static int find_location(uintptr_t data, gb_py_location *location) {
     int kind, device;
     gb_cuda_error e;
@@ -61,8 +63,8 @@ static PyObject *of_interface(PyTypeObject *type, PyObject *obj, PyObject *inter
     return object;
 }
 
-/* cupy knows its own memory: nothing is checked. described: owner, address, shape, strides, dtype,
- * device, current stream. */
+/* cupy's description is trusted. described: owner, address, shape, strides, dtype, device, current
+ * stream. */
 static PyObject *of_cupy(PyTypeObject *type, PyObject *described) {
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     PyObject *owner, *sizes, *steps;

@@ -1,5 +1,6 @@
-/* import_dlpack.c: a Field or an ndarray over a tensor that another library hands us. What comes in
- * is checked before anything in it is believed. */
+/* import_dlpack.c: Fields and ndarrays over tensors of other libraries: capsules, the C exchange
+ * API, and
+ * __dlpack__. Tensors are checked before anything in them is used. */
 #define _GNU_SOURCE
 #include "exchange.h"
 #include "../core/attribute.h"
@@ -9,7 +10,7 @@
 
 #include <dlfcn.h>
 
-/* The owner of what is made over a consumed tensor. release is NULL until the tensor is ours. */
+/* Owner of the memory of a consumed tensor. release is NULL until the tensor is taken over. */
 typedef struct tensor_owner {
     PyObject_HEAD
     void *tensor;
@@ -51,7 +52,7 @@ int gb_py_import_dlpack_init(PyObject *module) {
                           NULL);
 }
 
-/* What ml_dtypes has under the name of the type; none for those that are padded to a byte. */
+/* NumPy's dtype of ml_dtypes for the type; none for types padded to a byte. */
 static PyArray_Descr *extended_descr(DLDataType dtype) {
     const char *name = NULL;
     for (int i = 0; i < GB_DLPACK_EXTENDED_TYPES && dtype.bits >= 8; i++) {
@@ -66,11 +67,11 @@ static PyArray_Descr *extended_descr(DLDataType dtype) {
 static PyArray_Descr *descr_of(DLDataType dtype) {
     int type = gb_dlpack_number(dtype);
     PyArray_Descr *numpys = type ? PyArray_DescrFromType(gb_py_npy_type(type))
-                                 : NULL; /* of NOTYPE none, and no error */
+                                 : NULL; /* NULL for NOTYPE, without an error */
     return numpys || PyErr_Occurred() ? numpys : extended_descr(dtype);
 }
 
-/* The driver cannot say what the tensor claims. */
+/* Raise that the driver cannot confirm the location of a tensor. */
 static int not_known(DLDevice device, const gb_cuda_error *e) {
     return gb_py_fail(PyExc_BufferError, "DLPack: the tensor lies on device (%d, %d), and %s",
                       (int)device.device_type, (int)device.device_id, e->text);
@@ -126,7 +127,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     gb_py_location location;
     if (find_location(type, t, &location) < 0) return NULL;
     if (type == gb_py_HostFieldType && location.kind == GB_PY_ON_MANAGED)
-        location.kind = GB_PY_HEAP; /* as a producer on the host said */
+        location.kind = GB_PY_HEAP; /* the producer said host memory */
     if (type == gb_py_DeviceFieldType && location.kind != GB_PY_ON_DEVICE)
         return PyErr_Format(
             PyExc_BufferError,
@@ -153,8 +154,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     return gb_py_from_memory(type, &memory);
 }
 
-/* What a checked tensor says, of our own: Python code that runs afterwards may change the
- * producer's. */
+/* Copy of a checked tensor: later Python code may change the producer's. */
 typedef struct description {
     DLTensor t;
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
@@ -168,7 +168,7 @@ static void describe(description *d, const DLTensor *t) {
     d->t.strides = t->strides ? d->strides : NULL;
 }
 
-/* The names of a capsule before and after somebody has taken the tensor out of it. */
+/* Names of a capsule before and after its tensor is taken. */
 typedef struct names {
     const char *fresh, *used;
 } names;
@@ -178,9 +178,8 @@ static void rename_back(PyObject *capsule, const char *fresh) {
     (void)PyCapsule_SetName(capsule, fresh);
 }
 
-/* The tensor moves into a tensor_owner of ours. Its capsule, if it came in one, is renamed as
- * consumed before any Python code can run, which might consume it again; until all has worked
- * nothing is taken over. */
+/* Move the tensor into a tensor_owner. Its capsule is renamed as consumed before any Python code
+ * can run, which might consume it again; nothing is taken over until all has worked. */
 static PyObject *consume(PyTypeObject *type, PyObject *capsule, void *tensor, const DLTensor *t,
                          int readonly, names n, void (*release)(void *)) {
     description own;
@@ -207,7 +206,7 @@ static int check_versioned(const DLManagedTensorVersioned *m, int request) {
                       "gridbuf.from_dlpack(x, copy=True) takes one on purpose");
 }
 
-/* Not the object's method: a subclass's copy may be anything. */
+/* Copy by gridbuf.field.copy: a subclass may override its method. */
 PyObject *gb_py_copy_of(PyObject *field) {
     PyObject *copy = gb_py_upcall_to(GB_PY_UP_COPY_OF_FIELD, "(O)", field);
     if (copy && !gb_py_is_field(copy)) {
@@ -264,11 +263,12 @@ PyObject *gb_py_import_capsule(PyObject *self, PyObject *capsule) {
     return gb_py_from_capsule(NULL, capsule, 0, 0);
 }
 
-/* ---- tensors of producers whose type has the DLPack C exchange API (1.3). A Field keeps what it
- * wraps, so the managed tensor is taken: the borrowed one is valid only until control goes back to
- * Python, and cannot say that it is read-only. ---- */
+/* ---- the DLPack C exchange API (1.3) ----
+ *
+ * A Field keeps the memory, so the managed tensor is taken: a borrowed one is valid only until
+ * control goes back to Python, and cannot say that it is read-only. */
 
-#define LONGEST_CHAIN 16 /* one entry for each major version that a producer still speaks */
+#define LONGEST_CHAIN 16 /* entries: one for each major version of a producer */
 
 static int refuse(PyObject *obj, const char *why) {
     return gb_py_fail(PyExc_BufferError, "__dlpack_c_exchange_api__ of %R: %s", Py_TYPE(obj), why);
@@ -302,10 +302,9 @@ int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api) {
     return found;
 }
 
-/* torch's tables describe the bytes of tensors whose values are something else (a conjugate
- * or a negation not yet carried out), or that take part in a gradient; its __dlpack__ refuses
- * most of these. */
-int gb_py_check_values(PyObject *obj) {
+/* torch's tables describe bytes of tensors whose values differ from them (a pending conjugate or
+ * negation), or that take part in a gradient; its __dlpack__ refuses most of these. */
+static int check_values(PyObject *obj) {
     static const char *const remedies[] = {"resolve_conj()", "resolve_neg()", "detach()"};
     PyObject *const names[] = {gb_py_attr.is_conj, gb_py_attr.is_neg, gb_py_attr.requires_grad};
     for (int i = 0; i < 3; i++) {
@@ -348,8 +347,7 @@ static int order(const DLPackExchangeAPI *api, const gb_py_location *location) {
 PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api,
                               int request) {
     DLManagedTensorVersioned *m = NULL;
-    if (gb_py_check_values(obj) < 0)
-        return NULL; /* the table lives as long as the process, whatever this runs */
+    if (check_values(obj) < 0) return NULL; /* the table lives as long as the process */
     if (api->managed_tensor_from_py_object_no_sync(obj, &m) != 0) {
         if (!PyErr_Occurred()) refuse(obj, "it failed and did not say why");
         return NULL;
@@ -361,9 +359,10 @@ PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExc
     return object;
 }
 
-/* ---- memory through obj.__dlpack__, of any age. ---- */
+/* ---- obj.__dlpack__, of any version ---- */
 
-/* In the limited API from 3.12 on only, but there since 3.9: looked up by name. */
+/* PyObject_Vectorcall: in the limited API from 3.12 on, but exported since 3.9. Looked up by name.
+ */
 static PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
 
 /* The keywords of a sharing and of a copying call, and their values. */
@@ -382,8 +381,8 @@ int gb_py_from_producer_init(PyObject *module) {
     return version && keywords[0] && keywords[1] && keywords[2] && keywords[3] ? 0 : -1;
 }
 
-/* Where obj says that its memory is: narrows *type to what fits there; *gpu is the one whose stream
- * must be said, or -1. An object that does not say is asked for its tensor. */
+/* Read obj.__dlpack_device__: narrow *type to the location; *gpu: the GPU whose stream must be
+ * passed, or -1. Without the method, the tensor says where it lies. */
 static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     int host_only = !*type || *type == gb_py_HostFieldType;
     *gpu = -1;
@@ -430,7 +429,7 @@ static int says_readonly(PyObject *obj) {
 
 PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request) {
     int gpu;
-    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && gb_py_check_values(obj) < 0))
+    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && check_values(obj) < 0))
         return NULL;
     int copying = (request & GB_PY_OWN_COPY) != 0;
     int cuda = gpu >= 0;
@@ -438,10 +437,10 @@ PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *metho
     GB_PY_OWNED PyObject *stream =
         cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
     if (!stream) return NULL;
-    PyObject *values[] = {version, stream,
-                          Py_True}; /* without a stream, what stands there is copy */
+    PyObject *values[] = {version, stream, Py_True}; /* copy takes the stream's place without one */
     GB_PY_HELD PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
-    if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) { /* from before max_version */
+    if (!capsule &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) { /* a producer from before max_version */
         PyErr_Clear();
         capsule =
             cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);

@@ -1,6 +1,7 @@
-/* import_interface.c: the dtype that an array interface describes. arrayinterface/ decides what a
- * typestr says and gridbuf/wrapping.py which fields an item has; NumPy is asked for the dtype of
- * what passed. */
+/* import_interface.c: memory described by __array_interface__, __cuda_array_interface__ or
+ * __array_struct__. Entries are read once and made plain data; arrayinterface/ and
+ * cudaarrayinterface/ check them. gridbuf/wrapping.py reads the fields of structured types, and
+ * NumPy makes the dtype. */
 #define _GNU_SOURCE
 #include "exchange.h"
 #include "../core/attribute.h"
@@ -12,14 +13,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a type of one's own, whose methods may be anything. */
+/* Exact str of a str subclass, whose methods may be overridden. */
 static PyObject *own_text(PyObject *obj) {
     return PyUnicode_Check(obj) ? PyUnicode_FromObject(obj) : NULL;
 }
 
-/* NumPy's dtype of what passed, which must be of that size: NumPy's own numbers end at 2^31. NULL
- * without an exception: there is none, or what was asked for its value said that the description is
- * wrong. */
+/* NumPy's dtype of a checked typestr, which must have that size: NumPy's own sizes end at 2^31.
+ * NULL without an exception: there is none, or the error said that the description is wrong. */
 static PyArray_Descr *convert(PyObject *own, int64_t size) {
     PyArray_Descr *descr = NULL;
     if (own && PyArray_DescrConverter(own, &descr) && PyDataType_ELSIZE(descr) == size &&
@@ -30,7 +30,7 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
     return NULL;
 }
 
-/* As gridbuf.wrapping found: a dtype, or why there is none. */
+/* Read the answer of gridbuf.wrapping: a dtype, or a str with the reason. */
 static PyArray_Descr *read_fields(PyObject *told, gb_error *e) {
     if (told && PyArray_DescrCheck(told)) return (PyArray_Descr *)Py_NewRef(told);
     Py_ssize_t n;
@@ -49,8 +49,8 @@ PyObject *gb_py_typestr_bytes(PyObject *self, PyObject *text) {
                                                              : PyLong_FromLongLong(item.size);
 }
 
-PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const char **wrong,
-                                  gb_error *e) {
+static PyArray_Descr *read_typestr(PyObject *typestr, PyObject *fields, const char **wrong,
+                                   gb_error *e) {
     PyArray_Descr *descr = NULL;
     gb_interface_item_type item = {0};
     Py_ssize_t n;
@@ -72,44 +72,41 @@ PyArray_Descr *gb_py_read_typestr(PyObject *typestr, PyObject *fields, const cha
     return descr;
 }
 
-/* ---- memory that an object describes in __array_interface__, __cuda_array_interface__ or
- * __array_struct__. Here what they hold is read once and made plain data; arrayinterface/ and
- * cudaarrayinterface/ decide what of it is sound. ---- */
+/* ---- reading ---- */
 
 #define HOST "data: __array_interface__"
 #define CUDA "data: __cuda_array_interface__"
 
-/* The entries that are read, each a reference of our own: what is asked for its value may empty the
- * dict. */
+/* Entries of the dict, each with a reference: converting a value may empty the dict. */
 enum { VERSION, MASK, TYPESTR, DESCR, SHAPE, STRIDES, DATA, OFFSET, STREAM, ENTRIES };
 static const char *const keys[ENTRIES] = {"version", "mask", "typestr", "descr", "shape",
                                           "strides", "data", "offset",  "stream"};
 
-/* What is no plain data. */
+/* Raise that a value is no plain data. */
 static int wrong(const gb_py_described *t, const char *key, const char *expected, PyObject *found) {
     return gb_py_fail(t->mistyped ? t->mistyped : PyExc_ValueError,
                       "%s of %R: %s is %R; expected %s", t->door, Py_TYPE(t->obj), key,
                       found ? found : Py_None, expected);
 }
 
-/* The same for an exception that asking for a value has raised. */
+/* The same, in place of a pending exception about the value. */
 static int unreadable(const gb_py_described *t, const char *key, const char *expected,
                       PyObject *found) {
     return PyErr_Occurred() && !gb_py_clear_description_error() ? -1
                                                                 : wrong(t, key, expected, found);
 }
 
-/* What is plain data, and not sound. */
+/* Raise that plain data describe no valid memory. */
 static int refused(const gb_py_described *t, const gb_error *e) {
     return gb_py_fail(PyExc_ValueError, "%s of %R: %s", t->door, Py_TYPE(t->obj), e->message);
 }
 
-/* ---- what the doors share ---- */
+/* ---- entries ---- */
 
 static int read_type(gb_py_described *t, PyObject *typestr, PyObject *fields) {
     gb_error e;
     const char *key;
-    if ((t->descr = gb_py_read_typestr(typestr, fields, &key, &e))) {
+    if ((t->descr = read_typestr(typestr, fields, &key, &e))) {
         t->memory.itemsize = PyDataType_ELSIZE(t->descr);
         return 0;
     }
@@ -156,7 +153,7 @@ static int read_number(const gb_py_described *t, int key, PyObject *value, int64
     return gb_py_int64(value, name, "an int", number);
 }
 
-/* At most GB_MAXDIMS numbers: how many, or -1. */
+/* Read at most GB_MAXDIMS numbers: their count, or -1. */
 static int read_numbers(const gb_py_described *t, int key, const char *expected, PyObject *values,
                         int64_t *numbers) {
     char name[64];
@@ -232,7 +229,7 @@ static int read_stream(gb_py_described *t, PyObject *stream) {
     return gb_interface_cuda_stream(t->stream, &e) < 0 ? refused(t, &e) : 0;
 }
 
-/* Whatever address an array without elements has, it is nowhere. */
+/* An array without elements has no address. */
 static void forget_address_of_nothing(gb_interface *d) {
     for (int i = 0; i < d->ndim; i++)
         if (d->shape[i] == 0) d->data = 0;
@@ -323,7 +320,7 @@ static PyObject *struct_typestr(char kind, int itemsize, int swapped) {
                : PyUnicode_FromFormat("%c%c%d", order, kind, kind == 'U' ? itemsize / 4 : itemsize);
 }
 
-/* All of the struct is copied before anything in it is asked for its value. */
+/* Copy the whole struct before converting a value, which may run Python code. */
 static int read_struct(gb_py_described *t, PyObject *capsule) {
     gb_interface *d = &t->memory;
     const PyArrayInterface *s = PyCapsule_GetPointer(capsule, NULL);
@@ -358,9 +355,9 @@ PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule
     return object;
 }
 
-/* ---- whether the process has memory where somebody says that it has. ---- */
+/* ---- mapped pages ---- */
 
-/* One page. What cannot be asked, in a sandbox for instance, is taken for granted. */
+/* Whether one page is mapped; yes where the system does not tell, in a sandbox for instance. */
 static int page_is_mapped(uint64_t address, uint64_t page) {
     unsigned char resident;
     return mincore((void *)(uintptr_t)(address - address % page), page, &resident) == 0 ||
@@ -375,7 +372,7 @@ PyObject *gb_py_is_mapped(PyObject *self, PyObject *const *args, Py_ssize_t narg
                             "is_mapped() takes address and nbytes, got %zd arguments", nargs);
     unsigned long long first = PyLong_AsUnsignedLongLong(args[0]),
                        n = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(args[1]);
-    if (PyErr_Occurred()) { /* below zero, or beyond 64 bits: nobody has that */
+    if (PyErr_Occurred()) { /* negative, or beyond 64 bits: mapped nowhere */
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
         PyErr_Clear();
         Py_RETURN_FALSE;

@@ -1,9 +1,9 @@
-/* values.c: what NumPy may take values from in place of any object. */
+/* values.c: values for NumPy: memory is checked by gridbuf before NumPy reads it. */
 #include "../core/attribute.h"
 #include "../core/references.h"
 #include "exchange.h"
 
-/* The doors that NumPy goes through without a look. 1 or 0; -1 with an error. */
+/* Whether NumPy would trust a protocol of the object without a check. 1 or 0; -1 with an error. */
 static int numpy_would_believe(PyObject *obj) {
     return PyObject_CheckBuffer(obj)
                ? 1
@@ -44,12 +44,12 @@ static PyObject *list_values(PyObject *list) {
         return NULL;
     }
     if (!made || PyList_Check(list)) return made ? made : Py_NewRef(list);
-    PyObject *tuple = PyList_AsTuple(made); /* as an index, a tuple is no list */
+    PyObject *tuple = PyList_AsTuple(made); /* an index distinguishes tuples from lists */
     Py_DECREF(made);
     return tuple;
 }
 
-/* Whatever can be wrapped is read as memory, here alone: copies are as good as what they are of. */
+/* The one place that decides whether an object is memory or a value: copies depend on it. */
 PyObject *gb_py_values_of(PyObject *obj) {
     if (is_list(obj)) return list_values(obj);
     if (PyArray_Check(obj)) return gb_py_unmasked(obj);

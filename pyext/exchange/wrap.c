@@ -1,4 +1,4 @@
-/* wrap.c: the ways into an object's memory, in the order in which they are tried. */
+/* wrap.c: an object's memory by the first protocol that it offers, in a fixed order. */
 #include "../core/attribute.h"
 #include "exchange.h"
 #include "../core/memory.h"
@@ -8,7 +8,7 @@
 /* NotImplemented, as a new reference: this way is not there, the next one is tried. */
 #define NEXT Py_NewRef(Py_NotImplemented)
 
-/* The Field whose memory an array shows, or NULL. Borrowed. */
+/* Field behind an array's memory, or NULL. Borrowed. */
 static gb_py_field *field_behind(PyArrayObject *array) {
     PyObject *base = (PyObject *)array;
     while (base && PyArray_Check(base) &&
@@ -17,8 +17,8 @@ static gb_py_field *field_behind(PyArrayObject *array) {
     return base && gb_py_is_field(base) ? (gb_py_field *)base : NULL;
 }
 
-/* What the memory of an array is held by: of a Field's, what the Field itself holds, so that Fields
- * over arrays over Fields do not become a chain. Owned, but for the block. */
+/* Owner of an array's memory: for a Field's memory the Field's own owner, so that Fields over
+ * arrays over Fields do not become a chain. Owned, except the block. */
 static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_py_imported *m) {
     gb_py_block_object *device = PyArray_BASE(array) ? gb_py_block_behind((PyObject *)array) : NULL;
     gb_py_field *field = device ? NULL : field_behind(array);
@@ -35,7 +35,7 @@ static PyObject *of_array(PyTypeObject *type, PyArrayObject *array, PyObject *ow
     int64_t shape[GB_MAXDIMS], strides[GB_MAXDIMS];
     int n = PyArray_NDIM(array), kept = n < GB_MAXDIMS ? n : GB_MAXDIMS; /* more are refused */
     for (int i = 0; i < kept;
-         i++) { /* without dimensions NumPy has NULL, which memcpy must not be given */
+         i++) { /* a loop: NumPy has NULL for 0 dimensions, which memcpy must not get */
         shape[i] = PyArray_DIM(array, i);
         strides[i] = PyArray_STRIDE(array, i);
     }
@@ -61,8 +61,8 @@ PyObject *gb_py_unmasked(PyObject *obj) {
     return found && !checked ? NULL : Py_NewRef(obj);
 }
 
-/* Padding without a name ("8x", which is what V8 becomes) comes back as a structure without fields,
- * whose items nobody can read: bytes of no meaning are what it was. Takes the reference. */
+/* Unnamed padding ("8x", which V8 becomes) comes back as a structure without fields; make it plain
+ * bytes again. Takes the reference. */
 static PyObject *meaningful(PyObject *array) {
     PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)array);
     Py_ssize_t size = PyDataType_ELSIZE(descr);
@@ -75,7 +75,8 @@ static PyObject *meaningful(PyObject *array) {
                  : PyObject_CallMethod(array, "view", "N", PyUnicode_FromFormat("V%zd", size));
 }
 
-/* What NumPy made of an object, which must be its memory and no copy or list of it. */
+/* Use the array that NumPy made only if it shows the object's memory, and is no copy. Takes the
+ * reference. */
 static PyObject *of_numpys(PyTypeObject *type, PyObject *array, const void *data, int ndim) {
     if (!array || array == Py_NotImplemented) return array;
     if (PyArray_Check(array) && !(array = meaningful(array))) return NULL;
@@ -98,15 +99,15 @@ static PyObject *of_buffer(PyTypeObject *type, PyObject *obj, int request) {
     for (int i = 0; b.suboffsets && i < b.ndim; i++) indirect |= b.suboffsets[i] >= 0;
     PyObject *array = indirect ? NEXT : PyArray_FromAny(view, NULL, 0, 0, 0, NULL);
     if (!array && gb_py_clear_numpy_error())
-        array =
-            NEXT; /* a format that NumPy cannot read; no_memory says so if there is no other way */
+        array = NEXT; /* a format that NumPy cannot read; no_memory reports it if no other protocol
+                         works */
     const void *data = b.buf;
     int ndim = b.ndim;
     PyBuffer_Release(&b);
     return of_numpys(type, array, data, ndim);
 }
 
-/* What an attribute of the object opens. */
+/* Wrap through an attribute of the object. */
 static inline PyObject *through(PyObject *name,
                                 PyObject *(*wrap)(PyTypeObject *, PyObject *, PyObject *, int),
                                 PyTypeObject *type, PyObject *obj, int request) {
@@ -130,7 +131,7 @@ static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
     return gb_py_from_exchange(type, obj, api, request);
 }
 
-/* xarray and others: __array__ may copy; gridbuf._wrap finds out. */
+/* xarray and others: __array__ may copy; gridbuf.wrapping checks. */
 static PyObject *of_method(PyTypeObject *type, PyObject *obj, int request) {
     int found = gb_py_has_any(obj, &gb_py_attr.array, 1);
     if (found <= 0) return found < 0 ? NULL : NEXT;
@@ -138,8 +139,8 @@ static PyObject *of_method(PyTypeObject *type, PyObject *obj, int request) {
     return array ? of_array(type, (PyArrayObject *)array, array) : NULL;
 }
 
-/* Objects that say of their memory only what a stencil asks (__gt_interface__,
- * __gt_data_interface__): gridbuf.interface reads it. */
+/* Objects that only describe memory for stencils (__gt_interface__, __gt_data_interface__):
+ * gridbuf.interface reads them. */
 static PyObject *of_described(PyTypeObject *type, PyObject *obj, int request) {
     int found = gb_py_has_any(
         obj, (PyObject *[]){gb_py_attr.gt_interface, gb_py_attr.gt_data_interface}, 2);
@@ -194,7 +195,7 @@ static PyObject *of_no_device(PyTypeObject *type, PyObject *obj, int request) {
 
 typedef PyObject *(*way)(PyTypeObject *type, PyObject *obj, int request);
 
-/* The first way that is there decides, also when it fails. */
+/* The first protocol that the object has decides, also when it fails. */
 static PyObject *first_of(const way *ways, PyTypeObject *type, PyObject *obj, int request) {
     PyObject *object = NEXT;
     for (; *ways && object == Py_NotImplemented; ways++) {
@@ -228,7 +229,8 @@ PyObject *gb_py_wrap(PyTypeObject *type, PyObject *obj) {
 
 PyObject *gb_py_host_array(PyObject *self, PyObject *obj) { return gb_py_wrap(NULL, obj); }
 
-/* Memory that NumPy does not know of. A producer that refuses may still have made values for NumPy
+/* Memory by protocols that NumPy does not read. A producer that refuses may still make values for
+ * NumPy
  * (__array__). */
 PyObject *gb_py_unknown_to_numpy(PyObject *obj) {
     static const way ways[] = {of_exchange, of_producer, NULL};
@@ -248,7 +250,7 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
     Py_DECREF(object);
     object = of_producer(type, obj, request);
     if (object == Py_NotImplemented &&
-        request & GB_PY_OWN_COPY) { /* a producer with the exchange API alone */
+        request & GB_PY_OWN_COPY) { /* the producer has only the exchange API */
         Py_DECREF(object);
         object = of_exchange(type, obj, request);
         if (object && object != Py_NotImplemented) object = gb_py_copied(object);
@@ -260,7 +262,7 @@ PyObject *gb_py_wrap_tensor(PyTypeObject *type, PyObject *obj, int request) {
                         Py_TYPE(obj));
 }
 
-/* Most objects carry nothing, and are not worth a call of Python. */
+/* Skip the call of Python for objects without metadata, which are most. */
 int gb_py_inherited_metadata(PyObject *obj, PyObject *wrapped, PyObject *inherited[3]) {
     PyObject *const names[] = {gb_py_attr.gt_dims, gb_py_attr.gt_origin, gb_py_attr.dims,
                                gb_py_attr.gt_interface, gb_py_attr.gt_data_interface};

@@ -1,4 +1,5 @@
-/* device.c: the Field types in device and in managed memory. */
+/* device.c: the types of Fields in device and in managed memory: CUDA's array interface, and cupy
+ * arrays. */
 #include "../core/upcall.h"
 #include "field.h"
 #include "../../alloc/strides.h"
@@ -9,7 +10,7 @@ static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 
 /* ---- __cuda_array_interface__, version 3 ---- */
 
-/* Our own work on its memory that is under way: 1 with its stream, 0, -1 with an error. */
+/* Pending work of gridbuf on the memory: 1 with its stream, 0, -1 with an error. */
 static int pending_on(gb_py_field *f, gb_cuda_stream *stream) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
@@ -17,7 +18,7 @@ static int pending_on(gb_py_field *f, gb_cuda_stream *stream) {
     return pending < 0 ? gb_py_cuda_raise(&e) : pending;
 }
 
-/* From now on others may work on it without our knowing. */
+/* Mark the block as known to other libraries, whose work on it is not tracked. */
 static void show(gb_py_field *f) {
     gb_cuda_block *block = gb_py_field_block(f);
     if (block) gb_cuda_mark_exported(block);
@@ -43,7 +44,7 @@ static PyObject *get_interface(PyObject *self, void *_) {
 
 /* ---- cupy ---- */
 
-/* cupy does not ask: what is pending of ours, its current stream waits for. */
+/* cupy does not synchronise: its current stream is made to wait for pending work. */
 static int let_cupy_wait(gb_py_field *f) {
     gb_cuda_stream stream;
     gb_cuda_error e;

@@ -1,6 +1,6 @@
-/* dlpack.c: what is different in DLPack for memory that the driver gave. Pinned memory is exported
- * as kDLCPU, device memory as kDLCUDA, managed memory as what it was asked for; kDLCUDAHost and
- * kDLCUDAManaged only on request. */
+/* dlpack.c: a Field as a DLPack producer (1.3): __dlpack__ and the C exchange API. Host memory of
+ * any kind is exported as kDLCPU, device memory as kDLCUDA, managed memory as the device that asked
+ * for it; kDLCUDAHost and kDLCUDAManaged only on request. */
 #include "../core/attribute.h"
 #include "../core/memory.h"
 #include "../core/references.h"
@@ -9,12 +9,12 @@
 #include "../../dlpack/check.h"
 #include "../../dlpack/export.h"
 
-DLDevice gb_py_dl_device(const gb_py_field *f) {
+static DLDevice device_of(const gb_py_field *f) {
     return f->location.gpu ? (DLDevice){kDLCUDA, f->location.device} : (DLDevice){kDLCPU, 0};
 }
 
-/* The stream on which the consumer will read: 1 with it, 0 for "do not synchronise", -1 with
- * BufferError: a TypeError would make the consumer believe in an older protocol. */
+/* Stream on which the consumer will read: 1 with it, 0: no synchronisation, -1 with BufferError:
+ * after a TypeError consumers try an older protocol. */
 static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
     *stream = 1; /* None: the legacy default stream */
     if (obj == Py_None) return 1;
@@ -31,8 +31,8 @@ static int read_stream(PyObject *obj, gb_cuda_stream *stream) {
                       obj);
 }
 
-/* The consumer's stream waits for our own work on the block, and, once others may have been at it,
- * for what this thread has under way. */
+/* Order the consumer's stream behind gridbuf's work on the block, and, once other libraries have
+ * seen the memory, behind the work of this thread. */
 static int order(gb_py_field *f, PyObject *stream_obj) {
     gb_cuda_queue on;
     gb_cuda_stream stream;
@@ -65,9 +65,9 @@ static int host_stream(PyObject *stream) {
                       "stream: host memory has none; only None is allowed, got %R", stream);
 }
 
-/* A pair of ints that a consumer passed: what is no such pair is a TypeError, numbers that nothing
- * has are a BufferError. */
-int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
+/* A pair of ints from a consumer: another type is a TypeError, a pair that DLPack does not have a
+ * BufferError. */
+static int read_pair(PyObject *obj, const char *arg, int64_t *pair) {
     if (!PyTuple_Check(obj) || PyTuple_Size(obj) != 2)
         return gb_py_fail(PyExc_TypeError, "%s: expected a pair of ints, got %R", arg, obj);
     for (int i = 0; i < 2; i++)
@@ -79,13 +79,13 @@ int gb_py_dlpack_pair(PyObject *obj, const char *arg, int64_t *pair) {
     return 0;
 }
 
-int gb_py_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device, DLDevice *device,
-                         int *copy_to_host) {
+static int read_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device,
+                               DLDevice *device, int *copy_to_host) {
     *copy_to_host = 0;
-    *device = gb_py_dl_device(f);
+    *device = device_of(f);
     if (dl_device != Py_None) {
         int64_t pair[2];
-        if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
+        if (read_pair(dl_device, "dl_device", pair) < 0) return -1;
         int64_t type = pair[0], id = pair[1];
         int managed = f->location.kind == GB_PY_ON_MANAGED,
             on_device = f->location.kind == GB_PY_ON_DEVICE;
@@ -97,19 +97,18 @@ int gb_py_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device, 
         *device = (DLDevice){(DLDeviceType)type, (int32_t)id};
         *copy_to_host = type == kDLCPU && on_device;
     }
-    if (*copy_to_host) return 0; /* it waits until the values are there */
+    if (*copy_to_host) return 0; /* the copy waits for the values */
     gb_cuda_stream unused;
     return is_gpu(*device) ? (read_stream(stream, &unused) < 0 ? -1 : 0) : host_stream(stream);
 }
 
-int gb_py_device_ready(gb_py_field *f, DLDevice device, PyObject *stream) {
+static int make_ready(gb_py_field *f, DLDevice device, PyObject *stream) {
     return is_gpu(device) ? order(f, stream) : gb_py_require_host_access(f);
 }
 
-/* ---- a Field as a DLPack producer (DLPack 1.3). Host memory of any kind is exported as kDLCPU;
- * other device types are given only on request. ---- */
+/* ---- __dlpack__ ---- */
 
-/* The keywords of __dlpack__, as slots. */
+/* Keywords of __dlpack__, as slots. */
 enum { STREAM, MAX_VERSION, DL_DEVICE, COPY, KEYWORDS };
 static const char *const names[KEYWORDS] = {"stream", "max_version", "dl_device", "copy"};
 static PyObject *interned[KEYWORDS];
@@ -139,7 +138,7 @@ static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
         return gb_py_fail(
             PyExc_TypeError,
             "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
-    if (nargs == 1) w[STREAM] = args[0]; /* older consumers pass it so */
+    if (nargs == 1) w[STREAM] = args[0]; /* older consumers pass the stream by position */
     if (kwnames && kwnames == seen.kwnames) {
         for (int i = 0; i < seen.n; i++) w[seen.slots[i]] = args[nargs + i];
         return 0;
@@ -153,7 +152,7 @@ static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
             return gb_py_fail(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R",
                               name);
         w[slot] = args[nargs + i];
-        slots[i] = (int8_t)slot; /* no name comes twice */
+        slots[i] = (int8_t)slot; /* names are unique */
     }
     if (kwnames) see(kwnames, slots, (int)nkw);
     return 0;
@@ -165,7 +164,7 @@ static int read_version(PyObject *max_version, int *versioned) {
     int64_t version[2];
     *versioned = max_version == last;
     if (*versioned || max_version == Py_None) return 0;
-    if (gb_py_dlpack_pair(max_version, "max_version", version) < 0) return -1;
+    if (read_pair(max_version, "max_version", version) < 0) return -1;
     *versioned = version[0] >= 1;
     if (*versioned && gb_py_is_constant(max_version)) {
         PyObject *before = last;
@@ -178,7 +177,7 @@ static int read_version(PyObject *max_version, int *versioned) {
 static int check_device(PyObject *dl_device) {
     int64_t pair[2];
     if (dl_device == Py_None) return 0;
-    if (gb_py_dlpack_pair(dl_device, "dl_device", pair) < 0) return -1;
+    if (read_pair(dl_device, "dl_device", pair) < 0) return -1;
     if (pair[0] == kDLCPU && pair[1] == 0) return 0;
     return gb_py_fail(
         PyExc_BufferError,
@@ -186,7 +185,7 @@ static int check_device(PyObject *dl_device) {
         dl_device);
 }
 
-int gb_py_field_exportable(const gb_py_field *f) {
+static int check_exportable(const gb_py_field *f) {
     if (!f->dtype->dl_ok)
         return gb_py_fail(PyExc_BufferError, "DLPack has no type for %R", f->dtype->descr);
     if (!f->geometry.whole_steps && f->geometry.size > 1)
@@ -195,14 +194,14 @@ int gb_py_field_exportable(const gb_py_field *f) {
     return 0;
 }
 
-/* Values a protocol does not allow are BufferErrors: a TypeError would make the consumer
- * believe in an older protocol and call again. What is of another kind is one. */
+/* A value that the protocol does not allow is a BufferError: after a TypeError consumers would try
+ * an older protocol. A wrong type is a TypeError. */
 static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, int *copy,
                            DLDevice *device) {
     int to_host = 0;
     *device = (DLDevice){kDLCPU, 0};
     if (f->location.kind != GB_PY_HEAP) {
-        if (gb_py_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
+        if (read_device_request(f, w[STREAM], w[DL_DEVICE], device, &to_host) < 0) return -1;
     } else if (w[STREAM] != Py_None) {
         return gb_py_fail(PyExc_BufferError,
                           "stream: host memory has none; only None is allowed, got %R", w[STREAM]);
@@ -215,7 +214,7 @@ static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, i
         return gb_py_fail(PyExc_BufferError,
                           "copy: device memory on the host is a copy, and copy=False was given");
     *copy = to_host ? 2 : *copy > 0;
-    if (gb_py_field_exportable(f) < 0) return -1;
+    if (check_exportable(f) < 0) return -1;
     if (f->readonly && !*copy && !*versioned)
         return gb_py_fail(PyExc_BufferError,
                           "a read-only Field cannot be exported as a legacy DLPack tensor; "
@@ -223,8 +222,8 @@ static int check_arguments(gb_py_field *f, PyObject *const *w, int *versioned, i
     return 0;
 }
 
-/* The tensor of a capsule that nobody consumed, which still owns it; a consumed one was renamed,
- * and the names differ in their first letters: "used_". */
+/* Tensor of a capsule that was not consumed and still owns it. Consumed capsules are renamed; the
+ * names differ in their first letters, "used_". */
 static void *unconsumed(PyObject *capsule, const char *name) {
     const char *now = PyCapsule_GetName(capsule);
     return now && now[0] == name[0] && strcmp(now, name) == 0 ? PyCapsule_GetPointer(capsule, name)
@@ -254,8 +253,8 @@ static void describe(const gb_py_field *f, DLDevice device, uint64_t flags, gb_d
     };
 }
 
-/* What an export keeps alive: the heap's block, which needs no Python, else the object
- * that owns the memory. */
+/* Take a reference for an export: to the heap's block, which needs no Python, else to the owner of
+ * the memory. */
 static void release_cuda(void *block) { gb_cuda_release(block); }
 
 static void *share(gb_py_field *f, gb_dlpack_release *release) {
@@ -267,11 +266,11 @@ static void *share(gb_py_field *f, gb_dlpack_release *release) {
     }
     *release = f->block ? gb_heap_release : gb_py_decref_any_thread;
     if (f->block) gb_heap_share(f->block);
-    else Py_XINCREF(f->owner); /* NULL: garbage that a collection has cleared, without elements */
+    else Py_XINCREF(f->owner); /* NULL: cleared by the collector, without elements */
     return f->block ? f->block : (void *)f->owner;
 }
 
-DLManagedTensorVersioned *gb_py_field_tensor(gb_py_field *f, DLDevice device, uint64_t flags) {
+static DLManagedTensorVersioned *tensor_of(gb_py_field *f, DLDevice device, uint64_t flags) {
     gb_dlpack_desc d;
     gb_dlpack_release release;
     describe(f, device, flags, &d);
@@ -284,7 +283,7 @@ DLManagedTensorVersioned *gb_py_field_tensor(gb_py_field *f, DLDevice device, ui
 }
 
 static PyObject *versioned_capsule(gb_py_field *f, DLDevice device, uint64_t flags) {
-    DLManagedTensorVersioned *m = gb_py_field_tensor(f, device, flags);
+    DLManagedTensorVersioned *m = tensor_of(f, device, flags);
     PyObject *capsule = m ? PyCapsule_New(m, "dltensor_versioned", drop_versioned) : NULL;
     if (m && !capsule) m->deleter(m);
     return capsule;
@@ -305,10 +304,10 @@ static PyObject *legacy_capsule(gb_py_field *f, DLDevice device) {
     return capsule;
 }
 
-/* Whoever reads it comes after what is queued on it: a copy made for the export is, too. */
+/* Order the consumer behind all queued work, also that of a copy made for the export. */
 static PyObject *export(gb_py_field *f, DLDevice device, int versioned, uint64_t flags,
                         PyObject *stream) {
-    if (f->location.kind != GB_PY_HEAP && gb_py_device_ready(f, device, stream) < 0) return NULL;
+    if (f->location.kind != GB_PY_HEAP && make_ready(f, device, stream) < 0) return NULL;
     return versioned ? versioned_capsule(f, device, flags) : legacy_capsule(f, device);
 }
 
@@ -325,19 +324,19 @@ PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
         return export(f, device, versioned, f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
                       w[STREAM]);
     GB_PY_OWNED PyObject *fresh = copy == 2 ? gb_py_on_host(f) : gb_py_copy_of(self);
-    int ok = fresh && gb_py_field_exportable((gb_py_field *)fresh) == 0;
+    int ok = fresh && check_exportable((gb_py_field *)fresh) == 0;
     return ok ? export((gb_py_field *)fresh, device, versioned, DLPACK_FLAG_BITMASK_IS_COPIED,
                        w[STREAM])
               : NULL;
 }
 
 PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused) {
-    DLDevice device = gb_py_dl_device((gb_py_field *)self);
+    DLDevice device = device_of((gb_py_field *)self);
     return Py_BuildValue("(ii)", (int)device.device_type, (int)device.device_id);
 }
 
-/* ---- the DLPack C exchange API (1.3): a static table behind the types, through which a C consumer
- * takes a Field without a Python call. ---- */
+/* ---- the C exchange API: a static table on the types, through which C takes a Field without a
+ * Python call ---- */
 
 static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out,
                          void *ctx, void (*fail)(void *, const char *, const char *)) {
@@ -372,7 +371,7 @@ static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorV
 static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *ctx,
                     void (*fail)(void *, const char *, const char *)) {
     gb_error e;
-    DLTensor wanted = *prototype; /* its data and strides say nothing */
+    DLTensor wanted = *prototype; /* data and strides of a prototype mean nothing */
     wanted.data = &wanted;
     wanted.strides = NULL;
     wanted.byte_offset = 0;
@@ -413,14 +412,13 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *c
 }
 
 static gb_py_field *as_field(void *obj) {
-    if (gb_py_is_field((PyObject *)obj)) return gb_py_field_exportable(obj) < 0 ? NULL : obj;
+    if (gb_py_is_field((PyObject *)obj)) return check_exportable(obj) < 0 ? NULL : obj;
     return (gb_py_field *)PyErr_Format(PyExc_TypeError, "expected a gridbuf.Field, got %R",
                                        Py_TYPE((PyObject *)obj));
 }
 
-/* Nothing is synchronised here, but the stream that current_work_stream names does wait for our own
- * work elsewhere. A consumer on the host has no stream: what it is shown of managed memory is
- * waited for. */
+/* No synchronisation, as the API says; but the stream of current_work_stream waits for gridbuf's
+ * own work on other streams. A consumer on the host has no stream: managed memory is waited for. */
 static int let_read(gb_py_field *f) {
     gb_cuda_error e;
     gb_cuda_block *block = f->location.kind == GB_PY_HEAP ? NULL : gb_py_field_block(f);
@@ -434,8 +432,7 @@ static int let_read(gb_py_field *f) {
 static int field_to_tensor(void *obj, DLManagedTensorVersioned **out) {
     gb_py_field *f = as_field(obj);
     *out = f && let_read(f) == 0
-               ? gb_py_field_tensor(f, gb_py_dl_device(f),
-                                    f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0)
+               ? tensor_of(f, device_of(f), f->readonly ? DLPACK_FLAG_BITMASK_READ_ONLY : 0)
                : NULL;
     return *out ? 0 : -1;
 }
@@ -449,7 +446,7 @@ static int lend_field(void *obj, DLTensor *out) {
         return gb_py_fail(PyExc_BufferError, "a read-only Field cannot be lent as a bare DLTensor");
     *out = (DLTensor){
         .data = f->geometry.size ? f->data : NULL,
-        .device = gb_py_dl_device(f),
+        .device = device_of(f),
         .ndim = f->geometry.ndim,
         .dtype = {f->dtype->dl_code, f->dtype->dl_bits, 1},
         .shape = f->geometry.shape,

@@ -1,5 +1,5 @@
-/* host.c: before the host looks at a Field's memory: device memory is refused, managed memory
- * waited for. */
+/* host.c: a Field's memory on the host: access to it, the buffer protocol (PEP 3118), the array
+ * interface (version 3) and ndarrays over it. */
 #include "field.h"
 #include "../core/args.h"
 
@@ -14,12 +14,11 @@ int gb_py_require_host_access(gb_py_field *f) {
     if (f->location.kind != GB_PY_ON_MANAGED) return 0;
     gb_cuda_block *block = gb_py_field_block(f);
     int rc;
-    Py_BEGIN_ALLOW_THREADS /* what others do with memory that they have seen is known to the whole
-                              device only */
+    Py_BEGIN_ALLOW_THREADS /* work of other libraries is known to the whole device only */
         rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
     if (rc == 0 && (!block || block->exported)) rc = gb_cuda_synchronize(f->location.device, &e);
     Py_END_ALLOW_THREADS if (rc == 0 || e.status == GB_CUDA_NO_DRIVER ||
-                             e.status == GB_CUDA_NO_DEVICE) return 0; /* nobody to wait for */
+                             e.status == GB_CUDA_NO_DEVICE) return 0; /* no GPU to wait for */
     return gb_py_cuda_raise(&e);
 }
 

@@ -1,4 +1,4 @@
-/* names.c: by name: transposition, and values for a Field from what says what its indices mean. */
+/* names.c: indices by name: transposition, values and keys matched to a Field's names. */
 #include "../core/attribute.h"
 #include "field.h"
 #include "../core/upcall.h"
@@ -10,7 +10,8 @@ static gb_py_field *picked(const gb_py_field *f, const int *from, const int32_t 
     if (!view) return NULL;
     gb_py_field_share(view, f);
     view->data = f->data;
-    gb_py_field_room(view, f->origin != NULL, f->halo != NULL); /* in its own lists: cannot fail */
+    gb_py_field_room(view, f->origin != NULL,
+                     f->halo != NULL); /* uses the view's own lists: cannot fail */
     for (int i = 0; i < n; i++) {
         int k = from[i];
         view->geometry.shape[i] = k < 0 ? 1 : f->geometry.shape[k];
@@ -93,7 +94,7 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
 
 /* ---- values for a target ---- */
 
-/* Its indices where the target has those names. */
+/* View of f with its indices in the places of the target's names. */
 static gb_py_field *into(const gb_py_field *f, const gb_py_field *target, const char *arg) {
     const gb_geometry *own = &f->geometry, *to = &target->geometry;
     int from[GB_MAXDIMS];

@@ -1,4 +1,5 @@
-/* new.c: arrays and Fields over a new block of the driver's pools. */
+/* new.c: new Fields: over fresh memory of the heap or the driver, and over memory of other objects
+ * (gridbuf.Field(data, ...), from_dlpack). */
 #include "../core/args.h"
 #include "../core/references.h"
 #include "../core/upcall.h"
@@ -34,7 +35,7 @@ gb_py_field *gb_py_device_field(gb_py_plan_object *plan, int zero) {
     return f;
 }
 
-/* ---- making Fields over fresh memory; exchange/field_wrap.c makes them over other memory. ---- */
+/* ---- over fresh memory ---- */
 
 /* A Field over a new block for the plan. */
 gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero) {
@@ -53,7 +54,7 @@ gb_py_field *gb_py_field_over_plan(gb_py_plan_object *plan, int zero) {
     return f;
 }
 
-/* None for a view, whose layout is no plan's; the caller asks for that layout then. Never enters
+/* _empty_like(): None for a view, whose layout is no plan's; the caller makes a request then. No
  * Go, so that a forked child can copy Fields. */
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     gb_py_field *f = (gb_py_field *)self;
@@ -63,14 +64,13 @@ PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused) {
     if (made && gb_py_field_copy_meta(made, f) < 0) Py_CLEAR(made);
     if (!made || Py_TYPE((PyObject *)made) == Py_TYPE(self)) return (PyObject *)made;
     GB_PY_OWNED gb_py_field *of_us = made;
-    gb_py_field *same =
-        (gb_py_field *)gb_py_field_as(Py_TYPE(self), made); /* somebody's subclass */
+    gb_py_field *same = (gb_py_field *)gb_py_field_as(Py_TYPE(self), made); /* a subclass */
     if (same && gb_py_field_inherit(same, f) < 0) Py_CLEAR(same);
     return (PyObject *)same;
 }
 
-/* What Field.empty would be asked for. A Field's own plan says how it is padded and aligned; a
- * view's elements lie close. */
+/* Request for a Field like lead. A Field's own plan gives padding and alignment; elements of a
+ * view's copy lie close. */
 static void like_request(const gb_py_field *lead, const gb_py_dtype *dtype, gb_request *r) {
     const gb_geometry *g = &lead->geometry;
     const gb_plan *p = lead->lists ? NULL : lead->plan->plan;
@@ -110,8 +110,8 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype) {
     return f;
 }
 
-/* As a reduction leaves it: the order of strides stays, rows are padded where the fastest index is
- * still there, and the first point of the domain is aligned. */
+/* Request for the result of a reduction: the order of strides stays, rows are padded where the
+ * fastest index is kept, and the first point of the domain is aligned. */
 static void kept_request(const gb_py_field *lead, const int *kept, int n, const gb_py_dtype *dtype,
                          gb_request *r) {
     const gb_geometry *g = &lead->geometry;
@@ -179,8 +179,7 @@ static PyObject *make_filled(const gb_py_signature *sig, PyObject *const *args, 
 
 GB_PY_DEFINE_CONSTRUCTORS(gb_py_field_, "Field.", GB_PY_ARG_SPEC | GB_PY_ARG_BIT(GB_PY_ARG_ORIGIN))
 
-/* ---- gridbuf.Field(data, ...) and from_dlpack: wrapping, with what the caller or the object says
- * of its indices. ---- */
+/* ---- over memory of other objects ---- */
 
 static int set_dims(gb_py_field *f, PyObject *dims) {
     if (!dims || dims == Py_None) return 0;
@@ -235,7 +234,8 @@ PyObject *gb_py_field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
         dims = dimensions;
     }
     PyObject *given[] = {dims, origin, halo,
-                         require}; /* kwargs may be somebody's dict, which what follows can empty */
+                         require}; /* hold the values: kwargs may be the caller's dict, which later
+                                      Python code can empty */
     for (int i = 0; i < 4; i++) Py_XINCREF(given[i]);
     gb_py_field *f = (gb_py_field *)gb_py_wrap(type, data);
     if (f && (set_carried(f, data) < 0 || set_given(f, dims, origin, halo) < 0 ||

@@ -1,5 +1,5 @@
-/* record.c: the record that a Field is: made, told what it holds and what its indices mean, and let
- * go. Everything that makes a Field, over whatever memory, starts here. */
+/* record.c: the record of a Field: allocated, filled in and freed. Everything that makes a Field,
+ * over any memory, starts here. */
 #include "field.h"
 #include "../core/args.h"
 #include "../core/attribute.h"
@@ -11,8 +11,8 @@ PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldType,
 
 /* ---- life ---- */
 
-/* Views come and go: the memory of a few waits for the next, which saves an allocator and most of
- * the zeros. Plain host Fields only, which are of one size. Not under a sanitizer, which would take
+/* Memory of a few dead Fields is kept for new ones, which saves an allocation and most of the
+ * zeroing. Plain host Fields only, which are of one size. Not under a sanitizer, which would take
  * the use of a dead Field for that of a new one, nor in a free-threaded Python, whose collector
  * visits every block. */
 #if defined(__SANITIZE_ADDRESS__) || defined(Py_GIL_DISABLED)
@@ -40,7 +40,7 @@ static void keep_or_free(gb_py_field *f) {
     Py_DECREF((PyObject *)type);
 }
 
-/* Where the origin lies in a Field's own lists. */
+/* Offset of the origin in a Field's own lists. */
 static size_t meta_at(int ndim) { return ((size_t)gb_geometry_bytes(ndim) + 7) & ~(size_t)7; }
 
 gb_py_field *gb_py_field_alloc(PyTypeObject *type, int own_ndim) {
@@ -83,7 +83,7 @@ void gb_py_field_dealloc(PyObject *self) {
     Py_XDECREF(f->cupy);
     Py_XDECREF((PyObject *)f->plan);
     Py_XDECREF((PyObject *)f->dtype);
-    if (!f->lists) { /* else the origin and the halo lie in the lists */
+    if (!f->lists) { /* otherwise origin and halo are in the lists */
         free(f->origin);
         free(f->halo);
     }
@@ -91,7 +91,7 @@ void gb_py_field_dealloc(PyObject *self) {
     keep_or_free(f);
 }
 
-/* ---- what it holds, and what its indices mean ---- */
+/* ---- its memory, and the meaning of its indices ---- */
 
 int gb_py_field_room(gb_py_field *f, int want_origin, int want_halo) {
     size_t n = (size_t)f->geometry.ndim + 1; /* never zero bytes */
@@ -119,7 +119,7 @@ int gb_py_field_share(gb_py_field *f, const gb_py_field *from) {
     return 0;
 }
 
-int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *halo, int n) {
+static int set_lists(gb_py_field *f, const int64_t *origin, const int64_t *halo, int n) {
     if ((origin || halo) && gb_py_field_room(f, origin != NULL, halo != NULL) < 0) return -1;
     if (origin) memcpy(f->origin, origin, (size_t)n * sizeof *f->origin);
     if (halo) memcpy(f->halo, halo, 2 * (size_t)n * sizeof *f->halo);
@@ -127,12 +127,12 @@ int gb_py_field_set_lists(gb_py_field *f, const int64_t *origin, const int64_t *
 }
 
 int gb_py_field_copy_meta(gb_py_field *f, const gb_py_field *from) {
-    return gb_py_field_set_lists(f, from->origin, from->halo, f->geometry.ndim);
+    return set_lists(f, from->origin, from->halo, f->geometry.ndim);
 }
 
 int gb_py_field_set_meta(gb_py_field *f, const gb_py_meta *meta) {
-    return gb_py_field_set_lists(f, meta->has_origin ? meta->origin : NULL,
-                                 meta->has_halo ? meta->halo : NULL, meta->base);
+    return set_lists(f, meta->has_origin ? meta->origin : NULL, meta->has_halo ? meta->halo : NULL,
+                     meta->base);
 }
 
 gb_py_plan_object *gb_py_field_plan(gb_py_field *f) {
@@ -151,23 +151,23 @@ int gb_py_is_field(PyObject *obj) {
     return Py_TYPE(obj) == gb_py_HostFieldType || PyObject_TypeCheck(obj, gb_py_FieldType);
 }
 
-/* ---- which type a Field has. Where its memory lies decides which interfaces it has, so Field has
- * a type for each, and so has every class that somebody derived from it; gridbuf.field makes the
- * latter. ---- */
+/* ---- types ----
+ *
+ * Location of the memory decides which interfaces a Field has: Field has a type for each kind, and
+ * so has every class derived from it, which gridbuf.field makes. */
 
 PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location) {
     PyTypeObject *fits = location.kind == GB_PY_ON_DEVICE    ? gb_py_DeviceFieldType
                          : location.kind == GB_PY_ON_MANAGED ? gb_py_ManagedFieldType
                                                              : gb_py_HostFieldType;
     if (asked == gb_py_FieldType || asked == fits) return fits;
-    if (PyType_IsSubtype(asked, fits)) return asked; /* somebody's subclass */
+    if (PyType_IsSubtype(asked, fits)) return asked; /* a subclass */
     PyObject *type = gb_py_upcall_to(GB_PY_UP_TYPE_AT, "(OO)", (PyObject *)asked, (PyObject *)fits);
     Py_XDECREF(type); /* the class that was asked for keeps it */
     return (PyTypeObject *)type;
 }
 
-/* ---- Fields and arrays over memory that is there already: as somebody described it, or another
- * Field's. ---- */
+/* ---- over memory that exists: described, or another Field's ---- */
 
 static int plain(const gb_py_imported *m) {
     if (m->ndim > GB_MAXDIMS) {
@@ -227,15 +227,14 @@ PyObject *gb_py_from_field(PyTypeObject *type, const gb_py_field *from) {
     return (PyObject *)f;
 }
 
-/* ---- what subclasses of Field keep: their instances' attributes, and their type, as type.c gives
- * it. ---- */
+/* ---- subclasses: attributes of their instances, and their types ---- */
 
 static int is_own(PyTypeObject *type) {
     return type == gb_py_HostFieldType || type == gb_py_DeviceFieldType ||
            type == gb_py_ManagedFieldType || type == gb_py_FieldType;
 }
 
-/* What a user of the class has set on the instance goes along to views and copies. */
+/* Attributes that were set on an instance go along to views and copies. */
 int gb_py_field_inherit(gb_py_field *f, const gb_py_field *from) {
     if (is_own(Py_TYPE((PyObject *)from)) || Py_TYPE((PyObject *)f) != Py_TYPE((PyObject *)from))
         return 0;
@@ -270,7 +269,7 @@ PyObject *gb_py_field_get_class(PyObject *self, void *unused) {
     return Py_NewRef((PyObject *)Py_TYPE(self));
 }
 
-/* Else a host address could be told as a GPU's. */
+/* Otherwise a host address could be exported as a GPU's. */
 int gb_py_field_set_class(PyObject *self, PyObject *value, void *unused) {
     return gb_py_fail(PyExc_TypeError,
                       "__class__: the class of a Field says where its memory lies; %R(field) "

@@ -17,8 +17,7 @@ static int traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-/* Without its owner a Field has no memory, and so no elements either. A block of ours is in no
- * cycle, and stays. */
+/* Drop the owner, and with it the elements. A block of the driver is in no cycle, and stays. */
 static int clear(PyObject *self) {
     gb_py_field *f = of(self);
     if (f->owner && f->lists && !gb_py_is_block(f->owner)) {
@@ -75,7 +74,7 @@ static PyObject *get_plan(PyObject *self, void *_) {
     return Py_XNewRef((PyObject *)gb_py_field_plan(of(self)));
 }
 
-/* _plan_at(index): the plan of wrapped memory whose owner says which element was aligned. */
+/* _plan_at(index): plan of wrapped memory whose owner says which element was aligned. */
 static PyObject *plan_at(PyObject *self, PyObject *index) {
     gb_py_field *f = of(self);
     int n = f->geometry.ndim;
@@ -113,8 +112,9 @@ static PyObject *get_gt_dims(PyObject *self, void *_) {
     return get_dims(self, NULL);
 }
 
-/* In the order I, J, K, then ascending data dimensions: gt4py transposes an array by
- * __gt_dims__ but takes __gt_origin__ as it is. */
+/* In the order I, J, K, then ascending data dimensions: gt4py transposes an array by __gt_dims__
+ * but takes
+ * __gt_origin__ as it is. */
 static PyObject *get_gt_origin(PyObject *self, void *_) {
     gb_py_field *f = of(self);
     if (!f->origin) return no_attribute(no_origin);
@@ -128,8 +128,7 @@ static PyObject *get_gt_origin(PyObject *self, void *_) {
     return gb_py_ints_tuple(sorted, n);
 }
 
-/* Whether the names were given; else they are those that the indices had by default, and stay with
- * them. */
+/* Whether dims were given; default names stay with their indices. */
 static PyObject *get_dims_given(PyObject *self, void *_) {
     return PyBool_FromLong(of(self)->dims_given);
 }
@@ -141,7 +140,7 @@ static int set_dims_given(PyObject *self, PyObject *value, void *_) {
     return 0;
 }
 
-/* Another Field may share the memory, and a stencil may rely on what it was told. */
+/* Attributes cannot be set: other Fields share the memory, and stencils may rely on them. */
 static int not_settable(PyObject *self, PyObject *value, void *name) {
     return gb_py_fail(PyExc_AttributeError,
                       "%s: it cannot be set; gridbuf.Field(f, %s=...) is a Field over the same "
@@ -191,7 +190,7 @@ static Py_ssize_t length(PyObject *self) {
     return gb_py_fail(PyExc_TypeError, "len() of a Field without indices");
 }
 
-/* As for an array: one element has a truth value, several have none. */
+/* Truth value of one element; several have none, as in NumPy. */
 static int truth(PyObject *self) {
     gb_py_field *f = of(self);
     GB_PY_OWNED PyObject *host = f->location.kind == GB_PY_ON_DEVICE && f->geometry.size == 1
@@ -277,15 +276,15 @@ static PyGetSetDef host_getset[] = {
 };
 
 static PyType_Slot host_slots[] = {
-    {Py_tp_dealloc, gb_py_field_dealloc}, /* without it, Python's own would be called first and find
-                                             nothing to do */
+    /* without this, subtype_dealloc of Python would run first */
+    {Py_tp_dealloc, gb_py_field_dealloc},
     {Py_tp_getset, host_getset},
     {Py_bf_getbuffer, gb_py_field_getbuffer},
     {Py_tp_doc, "A Field in host memory. Made by gridbuf.Field."},
     {0, NULL},
 };
 
-/* On the type, and not on Fields: of_the_type.h says why. */
+/* Methods of the type, which its objects do not have: attribute.h says why. */
 static PyMethodDef protocols[] = {
     {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function,
      METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},

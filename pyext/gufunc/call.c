@@ -1,6 +1,5 @@
-/* call.c: calling a gufunc. Arguments are read, a kernel and a resolved call are
- * found under what they mean, the kernel runs. Python and Go come in only for what was
- * not seen before. */
+/* call.c: calling a gufunc: arguments are read, a kernel and a resolved call are looked up by their
+ * types and shapes, the kernel runs. Python and Go take part only in new combinations. */
 #include "gufunc.h"
 #include "../core/references.h"
 #include "../core/upcall.h"
@@ -14,7 +13,7 @@ static void clear(gb_py_invocation *v) {
 }
 
 static void start(gb_py_invocation *v, gb_py_gufunc_object *g) {
-    /* Only what is read before it is written: the whole record is large. */
+    /* Initialise only members that are read before they are written: the record is large. */
     v->gufunc = g;
     v->nop = g->info.nin + g->info.nout;
     v->nheld = v->has_where = v->workers = v->ignore_errors = v->errors = v->named =
@@ -62,8 +61,8 @@ static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
     return 0;
 }
 
-/* By name when every input has names or needs none. An axis that is a name is looked for first
- * (gufunc/axes.go). */
+/* Match by name where every input has names or needs none. An axis= that is a name is looked up
+ * first (gufunc/axes.go). */
 static void match_by_name(gb_py_invocation *v) {
     int every = 1, some = 0;
     for (int i = 0; i < v->gufunc->info.nin; i++) {
@@ -137,7 +136,7 @@ PyObject *gb_py_gufunc_call(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 
 /* _resolve(args, kwargs) -> (kernel, its types, outer shape, elements, chunks, elements a chunk,
- * core sizes, shape, strides and dims of each new output), what the call would do. */
+ * core sizes, (shape, strides, dims) of each new output) of the call. */
 PyObject *gb_py_gufunc_resolve(PyObject *self, PyObject *pair) {
     PyObject *args, *kwargs, *result = NULL;
     gb_py_invocation v;

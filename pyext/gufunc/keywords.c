@@ -1,9 +1,9 @@
-/* keywords.c: the keywords of a call, and uniform parameters as the C struct that kernels get. */
+/* keywords.c: keywords of a call, and uniform parameters as the C struct that kernels take. */
 #include "gufunc.h"
 #include "../core/attribute.h"
 #include "../core/upcall.h"
 
-/* As they stand in gb_py_keywords. */
+/* In the order of gb_py_keywords. */
 static const char *const known[] = {"out",     "where", "axes",      "axis",   "keepdims",
                                     "casting", "dtype", "signature", "errors", "workers"};
 enum { KNOWN = sizeof known / sizeof *known };
@@ -134,8 +134,7 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
     return 0;
 }
 
-/* ---- axis=, axes= and keepdims= as words of the encoded request; gufunc/axes.go turns operands by
- * them. ---- */
+/* ---- axis=, axes= and keepdims=, encoded for gufunc/axes.go ---- */
 
 /* How many axes, and which; as many words as that, or -1. */
 static int read_entry(PyObject *obj, int64_t *to) {

@@ -1,5 +1,5 @@
-/* operands.c: operands of a call: arrays, Fields, Python numbers, and whatever
- * gridbuf.gufunc.operands makes an array or a Field of. */
+/* operands.c: operands of a call: arrays, Fields, Python numbers, and objects that
+ * gridbuf.gufunc.operands converts; new outputs; halo and origin of results. */
 #include "gufunc.h"
 #include "../core/memory.h"
 #include "../core/references.h"
@@ -68,7 +68,8 @@ static int read_memory(gb_py_arg *a, PyObject *obj) {
     return found;
 }
 
-/* Python makes an ndarray or a Field of it, or says why not. what: "input 0", "out", "where". */
+/* Convert by gridbuf.gufunc.operands.normal, which makes an ndarray or a Field, or raises. what:
+ * "input 0", "out", "where". */
 static int read_other(gb_py_arg *a, PyObject *obj, const char *what) {
     GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, what);
     if (!found || read_memory(a, found)) return found ? 0 : -1;
@@ -121,7 +122,7 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
 
 int gb_py_read_mask(gb_py_arg *a, PyObject *obj) {
     a->given = obj;
-    if (PyBool_Check(obj)) { /* where=True has been left out */
+    if (PyBool_Check(obj)) { /* where=True was dropped before */
         a->type = GB_BOOL;
         a->number[0] = 0;
         a->data = a->number;
@@ -162,9 +163,11 @@ int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
     return 1;
 }
 
-/* ---- halo and origin of a result, as storages join them: along each axis the domain is what lies
- * in the domains of all inputs that have it in full. An input that is broadcast along the axis says
- * nothing of where the domain lies. ---- */
+/* ---- halo and origin of a result ----
+ *
+ * Along each axis the domain of a result is the intersection of the domains of all inputs that have
+ * the axis in full. Inputs that are broadcast along the axis do not count. Storages join them
+ * alike. */
 
 /* The index of a dimension in a Field, which has it in full; -1: it has not. */
 static int axis_of(const gb_py_field *f, int32_t name, int64_t size) {
@@ -173,7 +176,7 @@ static int axis_of(const gb_py_field *f, int32_t name, int64_t size) {
     return -1;
 }
 
-int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v) {
+static int join_halos(gb_py_field *result, const gb_py_invocation *v) {
     int nin = v->gufunc->info.nin, halo = 0, origin = 0;
     for (int i = 0; i < nin; i++) {
         const gb_py_field *f = v->arg[i].field;
@@ -204,7 +207,7 @@ int gb_py_join_halos(gb_py_field *result, const gb_py_invocation *v) {
     return 0;
 }
 
-/* ---- new outputs: their memory, and the array or Field over it. ---- */
+/* ---- new outputs ---- */
 
 /* Memory for the plan; without elements a few bytes do. */
 static int take(const gb_plan *plan, void **data) {
@@ -221,7 +224,7 @@ static PyObject *field_over(const gb_py_invocation *v, const gb_geometry *g, gb_
     gb_py_field *f = gb_py_field_on_block(g, dtype, data);
     if (!f) return NULL;
     f->dims_given = 1;
-    if (gb_py_join_halos(f, v) < 0) Py_CLEAR(f);
+    if (join_halos(f, v) < 0) Py_CLEAR(f);
     return (PyObject *)f;
 }
 
@@ -248,7 +251,7 @@ PyObject *gb_py_output_describe(const gb_py_invocation *v, int i) {
                          gb_py_ints_tuple(g->strides, g->ndim), names);
 }
 
-/* What a call returns: the outputs as given, fresh 0-d ones as scalars. */
+/* Result of a call: outputs as given, fresh 0-d ones as scalars. */
 static PyObject *result(gb_py_invocation *v, int i) {
     gb_py_arg *a = &v->arg[i];
     if (!a->absent) return Py_NewRef(a->given);

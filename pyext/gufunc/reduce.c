@@ -1,11 +1,10 @@
-/* reduce.c: what a reduction returns: scalars, arrays, Fields with what stays of their dims, origin
- * and halo, and which outputs failed. */
+/* reduce.c: g.reduce: arguments read, the plan looked up, tasks run, results made. */
 #include "reducing.h"
 #include "../core/memory.h"
 #include "../core/upcall.h"
 #include "../../gufunc/cast.h"
 
-/* What a Field keeps of another one of which axes went. */
+/* Keep dims, origin and halo of the axes that a reduction leaves. */
 static int keep_meta(const gb_py_reduce_args *q, uint32_t went, gb_py_field *f,
                      const gb_py_field *from) {
     if (gb_py_field_room(f, from->origin != NULL, from->halo != NULL) < 0) return -1;
@@ -30,8 +29,8 @@ static PyObject *field(const gb_py_reduce_args *q, uint32_t went, const gb_geome
     return (PyObject *)f;
 }
 
-PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i,
-                              void *data) {
+static PyObject *result_of(const gb_py_reduce_args *q, const gb_gu_reduction *r, int i,
+                           void *data) {
     if (!r->plan[i]) { /* the one number in data */
         GB_PY_OWNED PyArray_Descr *descr = PyArray_DescrFromType(gb_py_npy_type(r->out[i].from));
         return descr ? PyArray_Scalar(data, descr, NULL) : NULL;
@@ -48,7 +47,7 @@ PyObject *gb_py_reduce_result(const gb_py_reduce_args *q, const gb_gu_reduction 
 /* ---- failures ---- */
 
 /* Takes result. */
-PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result,
+static PyObject *with_failures(gb_py_reduce_args *q, const gb_gu_reduction *r, PyObject *result,
                                gb_gu_reducing *run) {
     int64_t failed = gb_gu_reduce_failed(run);
     if (!failed && q->errors != GB_PY_RETURN) return result;
@@ -65,7 +64,7 @@ PyObject *gb_py_reduce_outcome(gb_py_reduce_args *q, const gb_gu_reduction *r, P
     return outcome;
 }
 
-/* ---- g.reduce: read, find the plan, run, return. ---- */
+/* ---- running ---- */
 
 #define FEW 8192 /* elements that NumPy's own loops fold before the GIL is worth giving away */
 #define SLICE 50000000ll /* ns between looks at signals */
@@ -148,7 +147,7 @@ static int start(const gb_py_reduce_args *q, gb_gu_reducing *run) {
     return rc;
 }
 
-/* Whether there is something to begin with where that is needed. */
+/* Refuse an empty reduction without a start value. */
 static int check_start(const gb_py_reduce_args *q, const gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (run->has_start || r->flags & GB_GU_R_STATE) return 0;
@@ -174,7 +173,7 @@ static int replace(PyObject **operand, gb_py_arg *v) {
     if (!copy) return -1;
     const gb_py_field *named = v->field;
     gb_py_arg_look(v, copy);
-    v->field = named; /* and so do its names */
+    v->field = named; /* and its names */
     Py_DECREF(*operand);
     *operand = copy;
     return 0;
@@ -196,7 +195,7 @@ static int protect(gb_py_reduce_args *q, PyObject **array, PyObject **where) {
     return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- the method ---- */
 
 static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) {
     const gb_gu_reduction *r = run->r;
@@ -205,15 +204,15 @@ static PyObject *finish(gb_py_reduce_args *q, gb_gu_reducing *run, void **data) 
     for (int i = 0; i < r->nout; i++) {
         if (q->given[i]) results[i] = Py_NewRef(q->given[i]);
         else {
-            results[i] = gb_py_reduce_result(q, r, i, data[i]);
+            results[i] = result_of(q, r, i, data[i]);
             data[i] = NULL;
         }
         ok = ok && results[i];
     }
-    if (r->nout == 1) return ok ? gb_py_reduce_outcome(q, r, results[0], run) : NULL;
+    if (r->nout == 1) return ok ? with_failures(q, r, results[0], run) : NULL;
     if (ok) result = gb_py_tuple_of(results, r->nout);
     for (int i = 0; i < r->nout; i++) Py_XDECREF(results[i]);
-    return result ? gb_py_reduce_outcome(q, r, result, run) : NULL;
+    return result ? with_failures(q, r, result, run) : NULL;
 }
 
 static PyObject *run(gb_py_reduce_args *q, const gb_gu_reduction *r, gb_gu_reducing *run) {

@@ -1,5 +1,5 @@
-/* reduce_args.c: the arguments of g.reduce. What may run Python code is read first; pointers into
- * arrays are taken last. */
+/* reduce_args.c: arguments of g.reduce. Objects whose conversion may run Python code are read
+ * first; pointers into arrays are taken last. */
 #include "reducing.h"
 #include "../core/attribute.h"
 #include "../core/upcall.h"
@@ -74,7 +74,7 @@ static int read_axes(gb_py_reduce_args *q, PyObject *axis) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(axis); i++) {
         PyObject *entry = PyTuple_GetItem(axis, i);
         GB_PY_OWNED PyObject *one =
-            PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL; /* one name, also "12" */
+            PyUnicode_Check(entry) ? PyTuple_Pack(1, entry) : NULL; /* one name, even "12" */
         if (PyUnicode_Check(entry) && !one) return -1;
         if ((one ? add_names(q, one) : add_axis(q, entry)) < 0) return -1;
     }
@@ -93,8 +93,8 @@ static int writable(PyObject *obj) {
                               : !((gb_py_field *)obj)->readonly;
 }
 
-/* Whatever has memory, as an ndarray or a Field: gridbuf.gufunc.operands.normal(object, kind). New
- * reference. */
+/* Convert an object with memory to an ndarray or a Field: gridbuf.gufunc.operands.normal(object,
+ * kind). New reference. */
 static PyObject *operand(const char *kind, PyObject *obj) {
     if (usual(obj)) return Py_NewRef(obj);
     GB_PY_OWNED PyObject *found = gb_py_upcall_to(GB_PY_UP_GUFUNC_OPERAND, "(Os)", obj, kind);
@@ -204,13 +204,13 @@ int gb_py_read_views(gb_py_reduce_args *q) {
     return 0;
 }
 
-/* ---- which kernel folds which types, and planned reductions under the encoded request: a
- * reduction seen before enters neither Go nor Python code. ---- */
+/* ---- kernels by types, and planned reductions by the encoded request: a known reduction needs
+ * neither Go nor Python code ---- */
 
 #define CHOICES 256
 
 struct gb_py_reducers {
-    unsigned made; /* so far: the oldest goes when there are more */
+    unsigned made; /* number of choices made; the oldest is dropped */
     gb_py_folding choices[CHOICES];
     gb_py_entries entries;
 };

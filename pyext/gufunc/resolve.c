@@ -1,5 +1,5 @@
-/* resolve.c: what Go planned, a call or a reduction, kept per gufunc under the encoded request: one
- * seen before enters no Go, and a forked child lives on these. */
+/* resolve.c: calls and reductions planned by Go, kept per gufunc under the encoded request: a known
+ * one needs no Go, and a forked child can use only these; the choice of a kernel. */
 #include "gufunc.h"
 #include "../core/upcall.h"
 
@@ -40,7 +40,7 @@ gb_py_entry *gb_py_entries_find(gb_py_entries *all, const int64_t *encoding, int
     return NULL;
 }
 
-const gb_gu_call *gb_py_entries_of_kernel(const gb_py_entries *all, int kernel) {
+static const gb_gu_call *entry_of_kernel(const gb_py_entries *all, int kernel) {
     for (int s = 0; s < GB_PY_SETS; s++)
         for (int way = 0; way < GB_PY_WAYS && all->sets[s][way]; way++)
             if (all->sets[s][way]->encoding[0] == kernel) return all->sets[s][way]->call;
@@ -73,9 +73,10 @@ void gb_py_entries_clear(gb_py_entries *all) {
             gb_py_entry_drop(all->sets[s][way]);
 }
 
-/* ---- which kernel a call gets. What decides is the types and kinds of the operands and the
- * keywords about types; a combination seen before is found here, a new one is worked out by
- * Python's _choose, which Go and NumPy help. ---- */
+/* ---- the kernel of a call ----
+ *
+ * Types and kinds of the operands and the keywords about types decide. Known combinations are found
+ * here; for a new one Python's _choose calls Go and NumPy. */
 
 #define MOST_CHOICES 256
 
@@ -123,7 +124,7 @@ static int find(gb_py_gufunc_object *g, const gb_py_choice *wanted, gb_py_invoca
         if (!same_signature(c->signature, wanted->signature)) continue;
         v->kernel = c->kernel;
         memcpy(v->types, c->types, sizeof v->types);
-        if (k) { /* what is asked for often comes to the front */
+        if (k) { /* move frequent choices to the front */
             gb_py_choice up = *c;
             *c = c[-1];
             c[-1] = up;
@@ -145,7 +146,7 @@ static int remember(gb_py_gufunc_object *g, const gb_py_choice *c) {
     return 0;
 }
 
-/* What _choose sees of an operand: its memory, or the number itself. */
+/* Operands for _choose: their memory, or the number itself. */
 static PyObject *seen(const gb_py_invocation *v, int from, int to) {
     PyObject *tuple = PyTuple_New(to - from);
     for (int i = from; tuple && i < to; i++) {
@@ -237,7 +238,7 @@ int gb_py_choose(gb_py_invocation *v, const gb_py_keywords *k) {
     return 0;
 }
 
-/* ---- the resolved call for what was read: one seen before, or a new one from Go. ---- */
+/* ---- the resolved call ---- */
 
 static int64_t encode(int64_t *encoding, const gb_py_invocation *v) {
     int64_t *w = encoding;
@@ -290,11 +291,11 @@ static gb_py_entry *refuse_fork(gb_py_invocation *v) {
 
 static void free_call(void *call) { gb_gu_call_free(call); }
 
-/* In a forked child: a call of the same kernel with other sizes. 1 made, 0: none is known, or it
- * has core dimensions or axes; -1. */
+/* In a forked child: cut a call of the same kernel to other sizes. 1: made, 0: none is known, or it
+ * has core dimensions or axes; -1: an error. */
 static int like_one_before(const gb_py_invocation *v, gb_gu_call **call, gb_error *e) {
     const gb_gu_call *known =
-        v->arrangement ? NULL : gb_py_entries_of_kernel(v->gufunc->entries, v->kernel);
+        v->arrangement ? NULL : entry_of_kernel(v->gufunc->entries, v->kernel);
     gb_gu_view view[GB_GU_MAXARGS + 1];
     if (!known || known->ncore) return 0;
     for (int i = 0; i < v->nop + v->has_where; i++) {

@@ -1,11 +1,19 @@
-/* run.c: threads that Go lends to loops which set Python errors. Such a loop takes the GIL itself
- * where it raises; on a thread that Python does not know, the error would vanish with the thread
- * state that is made for the moment. So the thread is known to Python as long as it works, without
- * the GIL, and its error is handed to whoever called. Only C runs here: no Go function calls
- * Python. */
+/* run.c: running a resolved call, with its outputs allocated.
+ *
+ * A call known to be short runs at once, with the GIL; any other without the GIL, with helper
+ * threads once it has shown that they are worth their start, and with checks for signals between
+ * pieces. Where pieces turn out to be long, helpers do all of them and this thread only waits, so
+ * that it can handle signals at any time. Without helpers this thread goes on alone. */
 #include "gufunc.h"
 
 #include <limits.h>
+
+/* ---- errors of loops on helper threads ----
+ *
+ * A loop takes the GIL itself where it raises; on a thread that Python does not know, the error
+ * would vanish with the temporary thread state. So a helper of such loops is known to Python while
+ * it works, without the GIL, and hands its error to the calling thread. No Go function calls
+ * Python. */
 
 static void *attach(void) {
     PyGILState_Ensure();
@@ -34,11 +42,7 @@ __attribute__((constructor)) static void ready(void) {
     gb_gu_detach = detach;
 }
 
-/* ---- running a resolved call. What is known to be short is done on the spot; everything else
- * without the GIL, with helpers once it has shown that they are worth their start, and with looks
- * at signals between pieces. Where pieces turn out to be long, because elements are, helpers do all
- * of it and this thread only waits: it then answers signals at any time. Without helpers this
- * thread goes on alone. ---- */
+/* ---- slices ---- */
 
 #define BRIEF 10000ll    /* a call that took less may be done with the GIL when it comes again */
 #define SLICE 20000000ll /* ns between looks at signals */
@@ -54,8 +58,8 @@ typedef struct run {
     int shared, handed_over; /* helpers are awake; they do all of it */
 } run;
 
-/* Wake helpers if what is left is worth it. All of it goes to one who sleeps, or to a new one:
- * helpers of other calls may be long. */
+/* Wake helpers if the rest is worth it. A long rest is handed over whole to a sleeping helper or a
+ * new one: other helpers may be busy for long. */
 static void share(run *r) {
     if (!r->shared) r->shared = gb_gu_run_share(r->job, r->workers) > 0;
     if (!r->handed_over && r->job->longest > GB_GU_LONG_SLICE && gb_gu_run_left(r->job) > 0)
@@ -73,8 +77,8 @@ static int refuse_go_kernel(void) {
     return gb_py_go_load(&e) < 0 ? gb_py_raise(&e) : 0;
 }
 
-/* With the GIL. A handler may fork: in the child there are no helpers, and what they
- * had in hand nobody will finish. 0: go on; -1: an error is set, and nobody works on. */
+/* Check for signals, with the GIL. A handler may fork: the child has no helpers, and their pieces
+ * are never finished. 0: go on; -1: an error is set, and no thread works on the job. */
 static int look(run *r, int *more) {
     int before = gb_forked,
         rc = PyErr_Occurred() ? -1 : PyErr_CheckSignals(); /* an error may be the loop's */
@@ -97,7 +101,7 @@ static int look(run *r, int *more) {
         "are partly written over; call it again in the parent, or fork when it is done");
 }
 
-/* Without the GIL, but for the looks. */
+/* Run without the GIL, but for checks of signals. */
 static int detached(run *r, int64_t now) {
     PyThreadState *thread = PyEval_SaveThread();
     int64_t looked = now;
@@ -147,7 +151,7 @@ static int brief(const gb_gu_run *job) {
     return __atomic_load_n(&call->brief, __ATOMIC_RELAXED) >= (job->measured ? TRUSTED : 1);
 }
 
-/* What a loop raised, here or on a helper's thread. */
+/* Raise the error of a loop, from this thread or a helper's. */
 static int raised(gb_gu_run *job, int rc) {
     GB_PY_OWNED PyObject *error = job->error;
     job->error = NULL;
@@ -160,7 +164,7 @@ int gb_py_run(gb_gu_run *job, int workers) {
     if (call->form == GB_GU_GO_LOOP && gb_py_go_lost()) return refuse_go_kernel();
     if (call->flags & GB_GU_EXCLUSIVE) return exclusive(job);
     int held = brief(job);
-    if (held == 2) { /* not worth a look at the clock */
+    if (held == 2) { /* too short to read the clock */
         gb_gu_run_work(job, 0, 0);
         return raised(job, 0);
     }
@@ -175,7 +179,7 @@ int gb_py_run(gb_gu_run *job, int workers) {
     return raised(job, rc);
 }
 
-/* ---- a call that is read: its outputs allocated, run, and what came of it. ---- */
+/* ---- a whole call ---- */
 
 static int finish(gb_py_invocation *v, gb_gu_run *job) {
     if (job->no_memory)
@@ -199,8 +203,9 @@ int gb_py_invoke(gb_py_invocation *v) {
     }
     gb_error e;
     gb_gu_run here, *job = &here;
-    int alone = call->nchunks <= 1 &&
-                !(call->flags & GB_GU_MEASURED); /* nobody will help: the job needs no heap */
+    int alone =
+        call->nchunks <= 1 &&
+        !(call->flags & GB_GU_MEASURED); /* no helper will join: the job may be on the stack */
     if (alone ? gb_gu_run_init(job, call, data, v->uniforms, v->ignore_errors, &e) < 0
               : !(job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e)))
         return gb_py_raise(&e);

@@ -97,7 +97,7 @@ static PyObject *add(PyObject *self, PyObject *args) {
     gb_error e;
     if (GB_PY_ENTER_GO(&e, gb_py_go->gufunc_add(g->info.id, &spec, &number, &e)) < 0) return NULL;
     g->info.nkernels = number + 1;
-    gb_py_forget_choices(g); /* what was chosen before may be served by this one now */
+    gb_py_forget_choices(g); /* the new kernel may serve calls that another was chosen for */
     return fetch_types(g, number) < 0 ? NULL : PyLong_FromLong(number);
 }
 

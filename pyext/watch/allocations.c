@@ -51,7 +51,7 @@ static struct {
 typedef struct {
     uintptr_t at; /* 0: free */
     int64_t bytes, serial;
-    int32_t number; /* of its line */
+    int32_t number; /* allocations of the line */
 } block;
 
 static block *blocks;
@@ -246,7 +246,7 @@ static void *handler_realloc(void *ctx, void *data, size_t bytes) {
 static PyDataMem_Handler handler = {
     "gridbuf watch", 1, {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
-/* ---- what Python calls ---- */
+/* ---- functions of the module ---- */
 
 /* (files to pass over, least bytes): the handler to install; it passes on to the one that is
  * there when it is first made. */

@@ -1,8 +1,5 @@
-/* lines.c: the program's line that runs: the innermost frame whose file is not passed over.
- *
- * The line is asked for in the middle of allocations: frame objects are made and read, and no
- * Python code runs.
- */
+/* lines.c: the running line of the program: the innermost frame whose file is not passed over.
+ * Called in the middle of allocations: frame objects are made and read, and no Python code runs. */
 #include "watch.h"
 #include "../../alloc/clock.h"
 
@@ -34,17 +31,17 @@ static struct {
 static __thread int depth;     /* watched calls that run */
 static __thread int64_t apart; /* nanoseconds in them that were gridbuf.watch's own */
 
-/* The line whose watched call runs, so that allocations in it need no look at frames; of one
- * thread at a time, the latest. */
+/* Line of the watched call that runs, so that its allocations need no look at frames; of one thread
+ * at a time, the latest. */
 static struct {
     PyObject *file;
     int64_t line;
     unsigned long thread;
 } fixed;
 
-/* What is known of a code object. Slots keep it alive, so that no other can have its address,
- * and are never taken again: a weak reference to a code object that goes may run anything. The
- * last slot serves codes that find no free one. */
+/* Facts about a code object. Slots keep the code alive, so that no other can have its address, and
+ * are never reused: releasing a code object may run weak reference callbacks. The last slot serves
+ * codes that find no free one. */
 static known_code *code_of(PyObject *code) {
     known_code *slot = &codes[((uintptr_t)code >> 5) % CODES];
     if (slot->code == code) return slot;
@@ -125,7 +122,7 @@ int gb_py_line_pass_over(PyObject *names) {
     skipped = Py_NewRef(names);
     for (int i = 0; i <= CODES; i++) {
         Py_CLEAR(codes[i].file);
-        /* Last: a weak reference to it may run anything, which may take the slot. */
+        /* Release last: a weak reference callback may take the slot. */
         Py_CLEAR(codes[i].code);
     }
     memset(lines, 0, sizeof lines);
@@ -152,13 +149,13 @@ PyObject *gb_py_watch_enter(PyObject *self, PyObject *none) {
 PyObject *gb_py_watch_leave(PyObject *self, PyObject *began) {
     int64_t now = gb_nanoseconds() - apart;
     depth--;
-    int ours = fixed.thread == PyThread_get_thread_ident(); /* and not another thread's */
+    int ours = fixed.thread == PyThread_get_thread_ident(); /* the same thread's */
     if (!depth && ours) Py_CLEAR(fixed.file);
     int64_t then = PyLong_AsLongLong(began);
     return PyErr_Occurred() ? NULL : PyFloat_FromDouble(1e-9 * (double)(now - then));
 }
 
-/* So many seconds inside of watched calls were gridbuf.watch's own. */
+/* Subtract seconds of gridbuf.watch itself from watched calls. */
 PyObject *gb_py_watch_apart(PyObject *self, PyObject *seconds) {
     apart += (int64_t)(1e9 * PyFloat_AsDouble(seconds));
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);

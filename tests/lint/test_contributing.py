@@ -88,7 +88,7 @@ def lost_attributes(header: str, core: str) -> list[str]:
     members = re.search(r"typedef struct gb_py_field \{(.*?)\} gb_py_field;", header, re.S)
     assert members is not None
     shared = "".join(
-        body(core, f"gb_py_field_{name}") for name in ("share", "copy_meta", "set_lists")
+        body(core, name) for name in ("gb_py_field_share", "gb_py_field_copy_meta", "set_lists")
     )
     end = body(core, "gb_py_field_dealloc")
     wrong = []
