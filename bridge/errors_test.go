@@ -24,15 +24,18 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, signature := gufunc.ParseSignature("(")
 	_, unknown := kernels.New("square root")
 	_, typestr := arrayinterface.ParseTypestr("<y8")
-	_, descr := arrayinterface.ParseDescr([]arrayinterface.Descr{{Name: "a", Typestr: "<f8"}, {Name: "a", Typestr: "<f8"}}, 16)
+	_, descr := arrayinterface.ParseDescr([]arrayinterface.Descr{{Name: "a", Typestr: "<f8"},
+		{Name: "a", Typestr: "<f8"}}, 16)
 	_, format := arrayinterface.ParseFormat("y", 8)
 	_, stream := cudaarrayinterface.ParseStream(true, 0)
 	var number float64
 	view := transfer.View{Data: unsafe.Pointer(&number), Type: alloc.Float64}
 	fill := transfer.Fill(view, []byte("text"), transfer.Options{})
 	for name, err := range map[string]error{
-		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature, "transfer": fill,
-		"kernels": unknown, "typestr": typestr, "descr": descr, "format": format, "stream": stream, "cuda": cuda.ErrArgument,
+		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature,
+		"transfer": fill,
+		"kernels":  unknown, "typestr": typestr, "descr": descr, "format": format, "stream": stream,
+		"cuda": cuda.ErrArgument,
 	} {
 		assert.ErrorIs(t, err, alloc.ErrInvalid, name)
 		assert.NotErrorIs(t, err, alloc.ErrNoMemory, name)
@@ -42,7 +45,8 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{10}, ItemSize: 8})
 	assert.NoError(t, err)
 	_, full := alloc.New(plan)
-	for name, err := range map[string]error{"alloc": full, "cuda": cuda.ErrNoMemory, "cuda, limit": cuda.ErrOverLimit} {
+	for name, err := range map[string]error{"alloc": full, "cuda": cuda.ErrNoMemory,
+		"cuda, limit": cuda.ErrOverLimit} {
 		assert.ErrorIs(t, err, alloc.ErrNoMemory, name)
 		assert.NotErrorIs(t, err, alloc.ErrInvalid, name)
 	}
@@ -51,5 +55,6 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, device := alloc.New(plan)
 	assert.ErrorIs(t, device, alloc.ErrUnavailable)
 	assert.ErrorIs(t, cuda.ErrNoDriver, alloc.ErrUnavailable)
-	assert.Equal(t, "invalid argument, no memory left, error of kind 99", alloc.ErrInvalid.Error()+", "+alloc.ErrNoMemory.Error()+", "+alloc.Kind(99).Error())
+	assert.Equal(t, "invalid argument, no memory left, error of kind 99",
+		alloc.ErrInvalid.Error()+", "+alloc.ErrNoMemory.Error()+", "+alloc.Kind(99).Error())
 }

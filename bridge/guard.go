@@ -1,6 +1,6 @@
 package bridge
 
-// #include "types.h"
+// #include "gufunc.h"
 import "C"
 
 import (
@@ -52,7 +52,8 @@ func report(e *C.gb_error, kind C.int32_t, message string) {
 	e.kind = kind
 	room := unsafe.Slice((*byte)(unsafe.Pointer(&e.message[0])), len(e.message))
 	n := copy(room[:len(room)-1], message)
-	for n < len(message) && n > 0 && !utf8.RuneStart(message[n]) { // half a character is no text for Python
+	// half a character is no text for Python
+	for n < len(message) && n > 0 && !utf8.RuneStart(message[n]) {
 		n--
 	}
 	room[n] = 0

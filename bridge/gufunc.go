@@ -23,7 +23,8 @@ var gufuncs = struct {
 	byID map[int64]*gufunc.GUFunc
 }{byID: map[int64]*gufunc.GUFunc{}}
 
-// with is what guard runs: body, with the gufunc that has the number. Inlined, it would be in the extension once for each export.
+// with is what guard runs: body, with the gufunc that has the number. Inlined, it would be in the
+// extension once for each export.
 //
 //go:noinline
 func with(id C.int64_t, body func(g *gufunc.GUFunc) error) func() error {
@@ -68,7 +69,8 @@ func dropGUFunc(id int64) error {
 // register gives the gufunc a number and describes its signature.
 func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 	s := g.Signature
-	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()), C.int32_t(len(s.Dims))
+	info.nin, info.nout, info.ndims = C.int32_t(s.Inputs), C.int32_t(s.Outputs()),
+		C.int32_t(len(s.Dims))
 	info.nkernels = C.int32_t(g.Kernels())
 	var names, sizes strings.Builder
 	for _, d := range s.Dims {
@@ -89,7 +91,8 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		sizes.WriteByte('\n')
 	}
 	if len(s.Uniforms) > len(info.uniform_types) {
-		return refused("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms), len(info.uniform_types))
+		return refused("signature: %d uniform parameters; at most %d are allowed", len(s.Uniforms),
+			len(info.uniform_types))
 	}
 	info.nuniforms = C.int32_t(len(s.Uniforms))
 	for i, u := range s.Uniforms {
@@ -97,9 +100,11 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 		info.uniform_types[i] = C.uint8_t(u.Type)
 	}
 	if names.Len() >= C.GB_BRIDGE_NAMES {
-		return refused("signature: its names have %d bytes together; at most %d are allowed", names.Len(), int(C.GB_BRIDGE_NAMES-1))
+		return refused("signature: its names have %d bytes together; at most %d are allowed",
+			names.Len(), int(C.GB_BRIDGE_NAMES-1))
 	}
-	if err := writeText(text(&info.text[0], C.int64_t(len(info.text))), names.String()+sizes.String()); err != nil {
+	if err := writeText(text(&info.text[0], C.int64_t(len(info.text))),
+		names.String()+sizes.String()); err != nil {
 		return err
 	}
 	gufuncs.Lock()
@@ -113,8 +118,10 @@ func register(g *gufunc.GUFunc, info *C.gb_bridge_gufunc_info) error {
 func addKernel(g *gufunc.GUFunc, spec *C.gb_bridge_kernel_spec, number *C.int32_t) error {
 	k := gufunc.Kernel{
 		Form: gufunc.Form(spec.form), Function: uintptr(spec.function), Data: uintptr(spec.data),
-		Exclusive: spec.flags&C.GB_GU_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_GU_ONE_WORKER != 0, Pure: spec.flags&C.GB_GU_PURE != 0,
-		Bounded: spec.flags&C.GB_GU_MEASURED == 0, Raises: spec.flags&C.GB_GU_RAISES != 0, Folds: spec.flags&C.GB_GU_FOLDS != 0,
+		Exclusive: spec.flags&C.GB_GU_EXCLUSIVE != 0, OneWorker: spec.flags&C.GB_GU_ONE_WORKER != 0,
+		Pure:    spec.flags&C.GB_GU_PURE != 0,
+		Bounded: spec.flags&C.GB_GU_MEASURED == 0, Raises: spec.flags&C.GB_GU_RAISES != 0,
+		Folds:     spec.flags&C.GB_GU_FOLDS != 0,
 		Generated: spec.flags&C.GB_BRIDGE_GENERATED != 0,
 	}
 	for _, t := range spec.types[:spec.ntypes] {
@@ -140,10 +147,12 @@ func kernelTypes(g *gufunc.GUFunc, kernel int, types *C.uint8_t) error {
 	return err
 }
 
-func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufunc.Casting, number *C.int32_t) error {
+func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufunc.Casting,
+	number *C.int32_t) error {
 	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
 	for i := range args {
-		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED), Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_BRIDGE_SWAPPED != 0}
+		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED),
+			Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_BRIDGE_SWAPPED != 0}
 	}
 	for i := range wanted {
 		wanted[i] = gufunc.Type(asked[i])
@@ -181,7 +190,9 @@ func turnShapes(g *gufunc.GUFunc, encoding []int64) error {
 	return g.TurnShapes(request)
 }
 
-func goNames(room []byte) error { return writeText(room, strings.Join(gufunc.RegisteredNames(), "\n")) }
+func goNames(room []byte) error {
+	return writeText(room, strings.Join(gufunc.RegisteredNames(), "\n"))
+}
 
 func goKernel(name string, signature, types []byte) error {
 	r, err := gufunc.Lookup(name)
@@ -194,14 +205,140 @@ func goKernel(name string, signature, types []byte) error {
 	return writeText(types, r.Types)
 }
 
-func text(room *C.char, n C.int64_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(room)), n) }
+func text(room *C.char, n C.int64_t) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(room)), n)
+}
 
 // writeText writes s and a closing zero; a text that is too long is cut only where it
 // is meant for reading (a panic), else refused.
 func writeText(room []byte, s string) error {
 	if len(s) >= len(room) {
-		return alloc.ErrUnavailable.Errorf("a text of %d bytes needs %d, %d are there", len(s), len(s)+1, len(room))
+		return alloc.ErrUnavailable.Errorf("a text of %d bytes needs %d, %d are there", len(s),
+			len(s)+1, len(room))
 	}
 	room[copy(room, s)] = 0
+	return nil
+}
+
+//export gbridge_gufunc_new
+func gbridge_gufunc_new(name, signature *C.char, flags C.int32_t, info *C.gb_bridge_gufunc_info,
+	e *C.gb_error) C.int {
+	return guard(e, func() error {
+		return newGUFunc(C.GoString(name), C.GoString(signature),
+			gufunc.Flags(flags), info)
+	})
+}
+
+//export gbridge_gufunc_builtin
+func gbridge_gufunc_builtin(name *C.char, info *C.gb_bridge_gufunc_info, e *C.gb_error) C.int {
+	return guard(e, func() error { return builtinGUFunc(C.GoString(name), info) })
+}
+
+//export gbridge_gufunc_drop
+func gbridge_gufunc_drop(id C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return dropGUFunc(int64(id)) })
+}
+
+//export gbridge_gufunc_add
+func gbridge_gufunc_add(id C.int64_t, spec *C.gb_bridge_kernel_spec, number *C.int32_t,
+	e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error { return addKernel(g, spec, number) }))
+}
+
+//export gbridge_gufunc_types
+func gbridge_gufunc_types(id C.int64_t, kernel C.int32_t, types *C.uint8_t, e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return kernelTypes(g, int(kernel),
+			types)
+	}))
+}
+
+//export gbridge_gufunc_select
+func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wanted *C.uint8_t,
+	nwanted, casting C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return selectKernel(g, unsafe.Slice(types, n), unsafe.Slice(weak, n),
+			unsafe.Slice(wanted, nwanted), gufunc.Casting(casting), number)
+	}))
+}
+
+//export gbridge_gufunc_resolve
+func gbridge_gufunc_resolve(id C.int64_t, encoding *C.int64_t, n C.int64_t, call **C.gb_gu_call,
+	e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return resolve(g,
+			unsafe.Slice((*int64)(encoding), n), call)
+	}))
+}
+
+//export gbridge_gufunc_turn_shapes
+func gbridge_gufunc_turn_shapes(id C.int64_t, encoding *C.int64_t, n C.int64_t,
+	e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return turnShapes(g,
+			unsafe.Slice((*int64)(encoding), n))
+	}))
+}
+
+//export gbridge_gufunc_add_state
+func gbridge_gufunc_add_state(id C.int64_t, k *C.gb_gu_state_kernel, types *C.uint8_t, n,
+	anyOrder C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return addState(g, k, unsafe.Slice((*uint8)(types), n), anyOrder != 0, number)
+	}))
+}
+
+//export gbridge_gufunc_reduce
+func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C.gb_gu_reduction,
+	e *C.gb_error) C.int {
+	return guard(e, with(id, func(g *gufunc.GUFunc) error {
+		return planReduction(g,
+			unsafe.Slice((*int64)(encoding), n), r)
+	}))
+}
+
+//export gbridge_gufunc_go_names
+func gbridge_gufunc_go_names(names *C.char, room C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return goNames(text(names, room)) })
+}
+
+//export gbridge_gufunc_go_kernel
+func gbridge_gufunc_go_kernel(name, signature, types *C.char, room C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error {
+		return goKernel(C.GoString(name), text(signature, room),
+			text(types, room))
+	})
+}
+
+//export gbridge_gufunc_panic_text
+func gbridge_gufunc_panic_text(room *C.char, n C.int64_t, e *C.gb_error) C.int {
+	return guard(e, func() error { return writeText(text(room, n), gufunc.LastPanic()) })
+}
+
+func addState(g *gufunc.GUFunc, k *C.gb_gu_state_kernel, types []uint8, anyOrder bool,
+	number *C.int32_t) error {
+	state := gufunc.StateKernel{
+		Step: uintptr(unsafe.Pointer(k.step)), Merge: uintptr(unsafe.Pointer(k.merge)),
+		Final: uintptr(unsafe.Pointer(k.final)),
+		Data:  uintptr(k.data), Init: C.GoBytes(k.init, C.int(k.size)), AnyOrder: anyOrder,
+	}
+	for _, t := range types {
+		state.Types = append(state.Types, gufunc.Type(t))
+	}
+	n, err := g.AddState(state)
+	*number = C.int32_t(n)
+	return err
+}
+
+func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) error {
+	request, err := readReduceRequest(encoding)
+	if err != nil {
+		return err
+	}
+	planned, err := g.PlanReduction(request)
+	if err != nil {
+		return err
+	}
+	*r = (*C.gb_gu_reduction)(handover.Reduction(planned))
 	return nil
 }

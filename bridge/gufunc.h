@@ -1,9 +1,9 @@
-/* gufunc.h: records and bits of the calls that enter Go for gridbuf.gufunc (bridge.h). */
+/* gufunc.h: the records and bits of calls that enter Go for gridbuf.gufunc (bridge.h). C zeroes a
+ * record before Go sees it, and no Go pointer ever enters one. */
 #pragma once
 
 #include "../gufunc/call.h"
 #include "../gufunc/reduction.h"
-#include "types.h"
 
 /* What a parsed signature says, and as lines of text: the names of the dimensions and of the
  * uniforms; for each dimension its size or -1, with a c where it is computed and a ? where it is
@@ -48,7 +48,7 @@ enum {
     GB_BRIDGE_AXES = 1 << 12,
     GB_BRIDGE_KEEPDIMS = 1 << 13
 };
-/* and of a reduction (reduce_request.go), with how many results and axes above them. */
+/* and of a reduction (request.go), with the numbers of results and axes above them. */
 enum {
     GB_BRIDGE_R_KEEPDIMS = 1,
     GB_BRIDGE_R_SEQUENTIAL = 2,

@@ -16,8 +16,8 @@ import (
 	"gridbuf/transfer"
 )
 
-// No call that makes no sense ends the process, or panics with an index or a nil pointer. Package cuda
-// has the same test, on the fake driver.
+// No call that makes no sense ends the process, or panics with an index or a nil pointer. Package
+// cuda has the same test, on the fake driver.
 func TestNothingEndsTheProcess(t *testing.T) {
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3, 4}, ItemSize: 8})
 	require.NoError(t, err)
@@ -50,13 +50,17 @@ func TestNothingEndsTheProcess(t *testing.T) {
 			Folder: "../alloc",
 			Types: []any{
 				(*alloc.Buffer)(nil), (*alloc.Device)(nil), (*alloc.Dim)(nil), (*alloc.Error)(nil),
-				(*alloc.Explanation)(nil), (*alloc.Fact)(nil), (*alloc.Kind)(nil), (*alloc.Memory)(nil),
+				(*alloc.Explanation)(nil), (*alloc.Fact)(nil), (*alloc.Kind)(nil),
+				(*alloc.Memory)(nil),
 				(*alloc.Order)(nil), (*alloc.Plan)(nil), (*alloc.Preset)(nil), (*alloc.Spec)(nil),
-				(*alloc.Stats)(nil), (*alloc.TB)(nil), (*alloc.Type)(nil), (*alloc.Unmet)(nil), (*alloc.View)(nil),
+				(*alloc.Stats)(nil), (*alloc.TB)(nil), (*alloc.Type)(nil), (*alloc.Unmet)(nil),
+				(*alloc.View)(nil),
 			},
 			Funcs: []any{
-				alloc.Check, alloc.DefaultDims, alloc.Describe, alloc.DimsString, alloc.ExplainFigures,
-				alloc.FindPreset, alloc.New, alloc.NewPlan, alloc.ParseDims, alloc.PlanInto, alloc.PlanOf,
+				alloc.Check, alloc.DefaultDims, alloc.Describe, alloc.DimsString,
+				alloc.ExplainFigures,
+				alloc.FindPreset, alloc.New, alloc.NewPlan, alloc.ParseDims, alloc.PlanInto,
+				alloc.PlanOf,
 				alloc.Presets, alloc.Register, alloc.Satisfies, alloc.SetCacheBound, alloc.SetLimit,
 				alloc.Statistics, alloc.Trim,
 			},
@@ -70,7 +74,8 @@ func TestNothingEndsTheProcess(t *testing.T) {
 			Folder: "../transfer",
 			Types:  []any{(*transfer.Job)(nil), (*transfer.Options)(nil)},
 			Funcs: []any{
-				transfer.Copy, transfer.Fill, transfer.NumThreads, transfer.PlanCopy, transfer.PlanFill,
+				transfer.Copy, transfer.Fill, transfer.NumThreads, transfer.PlanCopy,
+				transfer.PlanFill,
 				transfer.SetNumThreads,
 			},
 			Values: []any{closed},
@@ -80,13 +85,17 @@ func TestNothingEndsTheProcess(t *testing.T) {
 		"dlpack": {
 			Folder: "../dlpack",
 			Types: []any{
-				(*dlpack.Code)(nil), (*dlpack.DataType)(nil), (*dlpack.Device)(nil), (*dlpack.DeviceType)(nil),
-				(*dlpack.Flags)(nil), (*dlpack.Legacy)(nil), (*dlpack.Managed)(nil), (*dlpack.Owner)(nil),
+				(*dlpack.Code)(nil), (*dlpack.DataType)(nil), (*dlpack.Device)(nil),
+				(*dlpack.DeviceType)(nil),
+				(*dlpack.Flags)(nil), (*dlpack.Legacy)(nil), (*dlpack.Managed)(nil),
+				(*dlpack.Owner)(nil),
 				(*dlpack.Tensor)(nil), (*dlpack.Version)(nil),
 			},
 			Funcs: []any{
-				dlpack.DescribePlan, dlpack.Export, dlpack.ExportBuffer, dlpack.ExportLegacy, dlpack.FromPointer,
-				dlpack.Import, dlpack.ImportLegacy, dlpack.LegacyFromPointer, dlpack.TypeNamed, dlpack.TypeOf,
+				dlpack.DescribePlan, dlpack.Export, dlpack.ExportBuffer, dlpack.ExportLegacy,
+				dlpack.FromPointer,
+				dlpack.Import, dlpack.ImportLegacy, dlpack.LegacyFromPointer, dlpack.TypeNamed,
+				dlpack.TypeOf,
 				dlpack.TypeOfTypestr,
 			},
 			Values: []any{tensor, given},
@@ -94,8 +103,10 @@ func TestNothingEndsTheProcess(t *testing.T) {
 		"arrayinterface": {
 			Folder: "../arrayinterface",
 			Types: []any{
-				(*arrayinterface.Descr)(nil), (*arrayinterface.Description)(nil), (*arrayinterface.Field)(nil),
-				(*arrayinterface.Interface)(nil), (*arrayinterface.Layout)(nil), (*arrayinterface.Type)(nil),
+				(*arrayinterface.Descr)(nil), (*arrayinterface.Description)(nil),
+				(*arrayinterface.Field)(nil),
+				(*arrayinterface.Interface)(nil), (*arrayinterface.Layout)(nil),
+				(*arrayinterface.Type)(nil),
 			},
 			Funcs: []any{
 				arrayinterface.Describe, arrayinterface.DescribePlan, arrayinterface.NewLayout,
@@ -110,34 +121,42 @@ func TestNothingEndsTheProcess(t *testing.T) {
 				(*cudaarrayinterface.Stream)(nil),
 			},
 			Funcs: []any{
-				cudaarrayinterface.Describe, cudaarrayinterface.DescribePlan, cudaarrayinterface.Parse,
+				cudaarrayinterface.Describe, cudaarrayinterface.DescribePlan,
+				cudaarrayinterface.Parse,
 				cudaarrayinterface.ParseStream,
 			},
 		},
 		"gufunc": {
 			Folder: "../gufunc",
 			Types: []any{
-				(*gufunc.Array)(nil), (*gufunc.Block)(nil), (*gufunc.Call)(nil), (*gufunc.Casting)(nil),
-				(*gufunc.Core)(nil), (*gufunc.CoreDim)(nil), (*gufunc.Flags)(nil), (*gufunc.Form)(nil),
+				(*gufunc.Array)(nil), (*gufunc.Block)(nil), (*gufunc.Call)(nil),
+				(*gufunc.Casting)(nil),
+				(*gufunc.Core)(nil), (*gufunc.CoreDim)(nil), (*gufunc.Flags)(nil),
+				(*gufunc.Form)(nil),
 				(*gufunc.GUFunc)(nil), (*gufunc.GoKernel)(nil), (*gufunc.Kernel)(nil),
 				(*gufunc.Operand)(nil), (*gufunc.Options)(nil), (*gufunc.Outcome)(nil),
-				(*gufunc.ReduceOptions)(nil), (*gufunc.ReduceRequest)(nil), (*gufunc.Reduction)(nil),
+				(*gufunc.ReduceOptions)(nil), (*gufunc.ReduceRequest)(nil),
+				(*gufunc.Reduction)(nil),
 				(*gufunc.Registered)(nil), (*gufunc.Request)(nil), (*gufunc.Result)(nil),
 				(*gufunc.Signature)(nil), (*gufunc.SignatureError)(nil), (*gufunc.StateKernel)(nil),
-				(*gufunc.TypeArg)(nil), (*gufunc.Uniform)(nil), (*gufunc.Use)(nil), (*gufunc.Weak)(nil),
+				(*gufunc.TypeArg)(nil), (*gufunc.Uniform)(nil), (*gufunc.Use)(nil),
+				(*gufunc.Weak)(nil),
 			},
 			Funcs: []any{
-				gufunc.ArrayOf, gufunc.CanCast, gufunc.LastPanic, gufunc.Lookup, gufunc.New, gufunc.ParseSignature,
+				gufunc.ArrayOf, gufunc.CanCast, gufunc.LastPanic, gufunc.Lookup, gufunc.New,
+				gufunc.ParseSignature,
 				gufunc.ParseTypes, gufunc.Register, gufunc.RegisteredNames, gufunc.TypeOf,
 			},
 			Values: []any{add, inv, result},
 			Leave: []string{
 				"Register: a kernel without a name stays for the process",
-				"GUFunc.Add: it changes the shipped gufunc", "GUFunc.AddState: it changes the shipped gufunc",
+				"GUFunc.Add: it changes the shipped gufunc",
+				"GUFunc.AddState: it changes the shipped gufunc",
 			},
 		},
 		"kernels": {
-			Folder: "../gufunc/kernels", Funcs: []any{kernels.InstructionSet, kernels.Names, kernels.New},
+			Folder: "../gufunc/kernels", Funcs: []any{kernels.InstructionSet, kernels.Names,
+				kernels.New},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { room.Check(t, 300) })

@@ -2,7 +2,7 @@
 
 package bridge
 
-// #include "types.h"
+// #include "gufunc.h"
 import "C"
 
 // gbridge_panic exists only in the build that tests the guard.

@@ -2,8 +2,8 @@
 
 package bridge
 
-// The extension calls the C of these packages, and setup.py links it without their Go. Whatever else links this package has the
-// C from here.
+// The extension calls the C of these packages, and setup.py links it without their Go. Whatever
+// else links this package has the C from here.
 import (
 	_ "gridbuf/arrayinterface"
 	_ "gridbuf/cuda"

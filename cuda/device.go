@@ -3,6 +3,12 @@ package cuda
 // #include "cuda.h"
 import "C"
 
+import (
+	"fmt"
+
+	"gridbuf/alloc"
+)
+
 // Device says what a GPU is.
 type Device struct {
 	Name                string
@@ -38,9 +44,11 @@ func Describe(device int) (Device, error) {
 		return Device{}, err
 	}
 	return Device{
-		Name: C.GoString(&d.name[0]), DriverVersion: int(d.driver_version), Major: int(d.compute_major), Minor: int(d.compute_minor),
-		MemoryPools: d.memory_pools != 0, Managed: d.managed_memory != 0, Integrated: d.integrated != 0,
-		Total: int64(d.total_bytes), Free: int64(d.free_bytes),
+		Name: C.GoString(&d.name[0]), DriverVersion: int(d.driver_version),
+		Major: int(d.compute_major), Minor: int(d.compute_minor),
+		MemoryPools: d.memory_pools != 0, Managed: d.managed_memory != 0,
+		Integrated: d.integrated != 0,
+		Total:      int64(d.total_bytes), Free: int64(d.free_bytes),
 	}, nil
 }
 
@@ -50,10 +58,73 @@ func Synchronize(device int) error {
 	return check(C.gb_cuda_synchronize(C.int(device), &e), &e)
 }
 
-// PointerAttributes says what lies at an address, and on which GPU; false for memory that CUDA does not know.
+// PointerAttributes says what lies at an address, and on which GPU; false for memory that CUDA does
+// not know.
 func PointerAttributes(address uintptr) (Kind, int, bool, error) {
 	var e C.gb_cuda_error
 	var kind, device C.int
 	err := check(C.gb_cuda_pointer_attributes(C.uint64_t(address), &kind, &device, &e), &e)
 	return Kind(kind), int(device), kind >= 0, err
+}
+
+// What an [Error] is about; use errors.Is. Each is one of the kinds of alloc as well.
+var (
+	ErrNoDriver  = fmt.Errorf("cuda: no driver: %w", alloc.ErrUnavailable)
+	ErrOldDriver = fmt.Errorf("cuda: driver too old: %w", alloc.ErrUnavailable)
+	ErrNoDevice  = fmt.Errorf("cuda: no such device: %w", alloc.ErrUnavailable)
+	ErrForked    = fmt.Errorf("cuda: used after fork: %w", alloc.ErrUnavailable)
+	ErrNoMemory  = fmt.Errorf("cuda: %w", alloc.ErrNoMemory)
+	ErrOverLimit = fmt.Errorf("cuda: over the limit: %w", alloc.ErrNoMemory)
+	ErrArgument  = fmt.Errorf("cuda: %w", alloc.ErrInvalid)
+)
+
+// Error is what the driver, or this package on its behalf, has to say. Code is the
+// driver's own number, or 0.
+type Error struct {
+	Code   int
+	Text   string
+	status C.int32_t
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap gives the Err variable for this kind of error, or [alloc.ErrUnavailable].
+func (e *Error) Unwrap() error {
+	switch e.status {
+	case C.GB_CUDA_NO_DRIVER:
+		return ErrNoDriver
+	case C.GB_CUDA_OLD_DRIVER:
+		return ErrOldDriver
+	case C.GB_CUDA_NO_DEVICE:
+		return ErrNoDevice
+	case C.GB_CUDA_FORKED:
+		return ErrForked
+	case C.GB_CUDA_NO_MEMORY:
+		return ErrNoMemory
+	case C.GB_CUDA_OVER_LIMIT:
+		return ErrOverLimit
+	case C.GB_CUDA_ARGUMENT:
+		return ErrArgument
+	}
+	return alloc.ErrUnavailable
+}
+
+// refuse is what a caller of this package got wrong.
+func refuse(format string, values ...any) error {
+	return &Error{Text: fmt.Sprintf(format, values...), status: C.GB_CUDA_ARGUMENT}
+}
+
+// refuseFault is the use of what holds nothing; nil where fault is empty.
+func refuseFault(name, fault string) error {
+	if fault == "" {
+		return nil
+	}
+	return refuse("%s: %s", name, fault)
+}
+
+func check(result C.int, e *C.gb_cuda_error) error {
+	if result >= 0 {
+		return nil
+	}
+	return &Error{Code: int(e.code), Text: C.GoString(&e.text[0]), status: e.status}
 }

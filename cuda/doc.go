@@ -29,8 +29,9 @@ import "C"
 import (
 	_ "embed" // of what relayout.c includes: Go's build cache must know that file
 
-	_ "gridbuf/alloc"    // numbers of blocks, the clock and the debug setting are its
-	_ "gridbuf/transfer" // lays out on the host what a GPU is sent in other strides, or in another type
+	_ "gridbuf/alloc" // numbers of blocks, the clock and the debug setting are its
+	// lays out on the host what a GPU is sent in other strides, or in another type
+	_ "gridbuf/transfer"
 )
 
 //go:embed kernels.ptx

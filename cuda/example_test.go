@@ -17,7 +17,8 @@ func Example() {
 	defer cuda.DestroyStream(0, stream)
 	host, _ := cuda.Alloc(cuda.Request{Kind: cuda.Pinned, Span: 1 << 20})
 	defer host.Free()
-	device, _ := cuda.Alloc(cuda.Request{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256, Stream: stream})
+	device, _ := cuda.Alloc(cuda.Request{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256,
+		Stream: stream})
 	defer device.Free()
 
 	copy(faketest.Host(host.Address(), 1<<20), "hello")
@@ -42,7 +43,8 @@ func ExampleQueue_Relayout() {
 	defer b.Free()
 	copy(faketest.Look(a.Address(), 6), "abcdef")
 	c, f := []int64{columns, 1}, []int64{1, rows}
-	err := cuda.Queue{}.Relayout(cuda.View{Data: b.Address(), Strides: f}, cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)
+	err := cuda.Queue{}.Relayout(cuda.View{Data: b.Address(), Strides: f},
+		cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)
 	fmt.Println(string(faketest.Look(b.Address(), 6)), err)
 	// Output: adbecf <nil>
 }

@@ -18,7 +18,8 @@ func TestMemoryOfCupyWaitsForAllStreams(t *testing.T) {
 	faketest.Hold(1)
 	a := faketest.CupyMalloc(1<<20, 0)
 	require.NotZero(t, a)
-	assert.EqualValues(t, 1, faketest.Count("cuMemAlloc_v2"), "not ordered by a stream that may not be the one that uses it")
+	assert.EqualValues(t, 1, faketest.Count("cuMemAlloc_v2"),
+		"not ordered by a stream that may not be the one that uses it")
 	require.NoError(t, on(0, cuda.Stream(s)).Set(a, 1, 1, 1<<20))
 	faketest.CupyFree(a)
 	b := faketest.CupyMalloc(1<<20, 0)
@@ -29,7 +30,8 @@ func TestMemoryOfCupyWaitsForAllStreams(t *testing.T) {
 	faketest.CupyFree(b)
 	faketest.Pump(faketest.Any, 1<<30)
 	faketest.Hold(0)
-	seen := []uintptr{faketest.CupyMalloc(1<<20, 0), faketest.CupyMalloc(1<<20, 0), faketest.CupyMalloc(1<<20, 0)}
+	seen := []uintptr{faketest.CupyMalloc(1<<20, 0), faketest.CupyMalloc(1<<20, 0),
+		faketest.CupyMalloc(1<<20, 0)}
 	assert.Contains(t, seen, a)
 	for _, data := range seen {
 		faketest.CupyFree(data)
@@ -55,7 +57,8 @@ func TestMemoryOfCupyWithAnOlderDriver(t *testing.T) {
 
 func TestOtherMemoryOfCupy(t *testing.T) {
 	clean(t)
-	for k, data := range map[cuda.Kind]uintptr{cuda.Managed: faketest.CupyMallocManaged(1000, 0), cuda.Pinned: faketest.CupyMallocPinned(1000)} {
+	for k, data := range map[cuda.Kind]uintptr{cuda.Managed: faketest.CupyMallocManaged(1000, 0),
+		cuda.Pinned: faketest.CupyMallocPinned(1000)} {
 		kind, _, known, err := cuda.PointerAttributes(data)
 		require.NoError(t, err)
 		assert.True(t, known)
@@ -91,7 +94,8 @@ func TestManagedMemoryStaysWithinWhatIsFree(t *testing.T) {
 	a := take(t, cuda.DeviceMemory, 8<<20, 0)
 	_, err := cuda.Alloc(cuda.Request{Kind: cuda.Managed, Span: 4 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
-	assert.ErrorContains(t, err, "out of managed memory: 4.0 MiB were asked for; 0 gridbuf buffers hold 0 B")
+	assert.ErrorContains(t, err,
+		"out of managed memory: 4.0 MiB were asked for; 0 gridbuf buffers hold 0 B")
 	assert.Zero(t, faketest.Count("cuMemAllocManaged"))
 	a.Free()
 	take(t, cuda.Managed, 4<<20, 0).Free() // the device pool's cache went for it

@@ -63,10 +63,12 @@ func everything() error {
 		func() error { return host.RecordUse(cuda.Queue{Stream: s}) },
 		func() error { return on(0, s).Set(managed.Address(), 4, 1, 100) },
 		func() error {
-			return on(0, s).Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9}, []byte("12345678"))
+			return on(0, s).Fill(cuda.View{small.Address(), []int64{8, 0 + 8*20}[:1]}, []int64{9},
+				[]byte("12345678"))
 		},
 		func() error {
-			return on(0, s).Relayout(cuda.View{large.Address(), []int64{8, 160}}, cuda.View{managed.Address(), []int64{80, 8}}, shape, 8)
+			return on(0, s).Relayout(cuda.View{large.Address(), []int64{8, 160}},
+				cuda.View{managed.Address(), []int64{80, 8}}, shape, 8)
 		},
 		func() error { _, _, err := large.InFlight(); return err },
 		func() error { return cuda.Queue{Stream: 0}.WaitBlock(large) },
@@ -110,7 +112,8 @@ func failAtEveryCall(t *testing.T, code int, hold int) {
 		}
 		faketest.Pump(faketest.Any, 1<<40)
 		require.Zero(t, faketest.Blocks(), "call %d: nothing leaks", n)
-		require.LessOrEqual(t, faketest.OpenEvents()-events, int64(8), "call %d: events are used again", n)
+		require.LessOrEqual(t, faketest.OpenEvents()-events, int64(8),
+			"call %d: events are used again", n)
 		require.NoError(t, everything(), "the calls after it work")
 	}
 	assert.True(t, finished, "every call had its turn")
@@ -136,8 +139,11 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 
 	_, err := cuda.Alloc(cuda.Request{Span: 3 << 20})
 	require.ErrorIs(t, err, cuda.ErrNoMemory)
-	assert.EqualError(t, err, "out of GPU memory: 3.0 MiB were asked for; 1 gridbuf buffers hold 9.0 MiB, 0 B are cached, "+
-		"and 1.0 MiB of the 10.0 MiB of GPU 0 are free. CUDA_ERROR_OUT_OF_MEMORY (2) from cuMemAllocAsync: out of memory")
+	assert.EqualError(t, err,
+		"out of GPU memory: 3.0 MiB were asked for; 1 gridbuf buffers hold 9.0 MiB, 0 B are "+
+			"cached, "+
+			"and 1.0 MiB of the 10.0 MiB of GPU 0 are free. CUDA_ERROR_OUT_OF_MEMORY (2) from "+
+			"cuMemAllocAsync: out of memory")
 	var e *cuda.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 2, e.Code)
@@ -147,7 +153,8 @@ func TestCacheGoesBeforeMemoryRunsOut(t *testing.T) {
 
 func TestOneFailureOfTheDriverIsNotTheEnd(t *testing.T) {
 	clean(t)
-	for name, k := range map[string]cuda.Kind{"cuMemAllocAsync": 0, "cuMemHostAlloc": cuda.Pinned, "cuMemAllocManaged": cuda.Managed} {
+	for name, k := range map[string]cuda.Kind{"cuMemAllocAsync": 0, "cuMemHostAlloc": cuda.Pinned,
+		"cuMemAllocManaged": cuda.Managed} {
 		faketest.Fail(name, 1, 2, false)
 		take(t, k, 1<<20, 0).Free() // trimmed, and asked again
 		assert.EqualValues(t, 2, faketest.Count(name))
@@ -157,7 +164,8 @@ func TestOneFailureOfTheDriverIsNotTheEnd(t *testing.T) {
 func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 	for _, code := range []int{4, 709} {
 		clean(t)
-		a, b, c := take(t, cuda.DeviceMemory, 1<<20, 0), take(t, cuda.Pinned, 100, 0), take(t, cuda.Managed, 100, 0)
+		a, b, c := take(t, cuda.DeviceMemory, 1<<20, 0), take(t, cuda.Pinned, 100, 0), take(t,
+			cuda.Managed, 100, 0)
 		s, err := cuda.NewStream(0)
 		require.NoError(t, err)
 		e, err := on(0, s).Record()
@@ -181,7 +189,8 @@ func TestDestroyedContext(t *testing.T) {
 	b := take(t, cuda.DeviceMemory, 1<<20, 0)
 	faketest.DestroyContext(0, 1)
 	_, err := cuda.Alloc(cuda.Request{Span: 5 << 20})
-	assert.EqualError(t, err, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709) from cuCtxPushCurrent_v2: context is destroyed")
+	assert.EqualError(t, err,
+		"CUDA_ERROR_CONTEXT_IS_DESTROYED (709) from cuCtxPushCurrent_v2: context is destroyed")
 	b.Free()
 	faketest.DestroyContext(0, 0)
 }

@@ -43,7 +43,8 @@ func inChild(t *testing.T, settings ...string) bool {
 	if os.Getenv("GRIDBUF_CUDA_CHILD") == t.Name() {
 		return true
 	}
-	child := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$", "-test.v")
+	child := exec.Command(os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$",
+		"-test.v")
 	child.Env = append(append(os.Environ(), "GRIDBUF_CUDA_CHILD="+t.Name()), settings...)
 	out, err := child.CombinedOutput()
 	require.NoError(t, err, "%s", out)

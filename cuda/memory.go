@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"fmt"
+	"time"
 	"unsafe"
 
 	"gridbuf/internal/handle"
@@ -15,8 +16,9 @@ type Kind int
 
 const (
 	DeviceMemory Kind = C.GB_CUDA_DEVICE
-	Pinned       Kind = C.GB_CUDA_PINNED  // of the host, for copies that do not stop at a staging buffer
-	Managed      Kind = C.GB_CUDA_MANAGED // one address on both sides
+	// of the host, for copies that do not stop at a staging buffer
+	Pinned  Kind = C.GB_CUDA_PINNED
+	Managed Kind = C.GB_CUDA_MANAGED // one address on both sides
 )
 
 func (k Kind) String() string {
@@ -65,8 +67,9 @@ func Alloc(w Request) (*Block, error) {
 	var e C.gb_cuda_error
 	var b *C.gb_cuda_block
 	request := C.gb_cuda_request{
-		kind: C.int32_t(w.Kind), device: C.int32_t(w.Device), span: C.int64_t(w.Span), boundary: C.int64_t(w.Boundary),
-		offset: C.int64_t(w.Offset), stream: C.gb_cuda_stream(w.Stream), plan: C.uint64_t(w.Plan),
+		kind: C.int32_t(w.Kind), device: C.int32_t(w.Device), span: C.int64_t(w.Span),
+		boundary: C.int64_t(w.Boundary),
+		offset:   C.int64_t(w.Offset), stream: C.gb_cuda_stream(w.Stream), plan: C.uint64_t(w.Plan),
 	}
 	if err := check(C.gb_cuda_alloc(&request, &b, &e), &e); err != nil {
 		return nil, err
@@ -115,7 +118,8 @@ func (b *Block) RecordUse(q Queue) error {
 	return check(C.gb_cuda_record_use(b.c(), q.c(), &e), &e)
 }
 
-// InFlight gives a stream of the block's own GPU behind which all recorded work is done, if there is any that is not.
+// InFlight gives a stream of the block's own GPU behind which all recorded work is done, if there
+// is any that is not.
 func (b *Block) InFlight() (Stream, bool, error) {
 	if err := b.fault(); err != nil {
 		return 0, false, err
@@ -155,9 +159,11 @@ func PoolStats(k Kind, device int) Stats {
 	var s C.gb_cuda_stats
 	C.gb_cuda_get_stats(C.int(k), C.int(device), &s)
 	return Stats{
-		LiveBytes: int64(s.live_bytes), CachedBytes: int64(s.cached_bytes), PeakBytes: int64(s.peak_bytes),
-		LiveBuffers: int64(s.live_buffers), Allocations: int64(s.allocations), Hits: int64(s.hits), Misses: int64(s.misses),
-		Limit: int64(s.limit), CacheBound: int64(s.cache_bound),
+		LiveBytes: int64(s.live_bytes), CachedBytes: int64(s.cached_bytes),
+		PeakBytes:   int64(s.peak_bytes),
+		LiveBuffers: int64(s.live_buffers), Allocations: int64(s.allocations), Hits: int64(s.hits),
+		Misses: int64(s.misses),
+		Limit:  int64(s.limit), CacheBound: int64(s.cache_bound),
 	}
 }
 
@@ -194,8 +200,94 @@ func LiveBlocks(n int) []Live {
 	for _, l := range found[:count] {
 		b := l.block
 		list = append(list, Live{
-			Address: uintptr(b.data), Bytes: int64(b.bytes), ID: uint64(b.id), Plan: uint64(l.plan), Kind: Kind(b.kind), Device: int(b.device),
+			Address: uintptr(b.data), Bytes: int64(b.bytes), ID: uint64(b.id), Plan: uint64(l.plan),
+			Kind: Kind(b.kind), Device: int(b.device),
 		})
 	}
 	return list
 }
+
+// Stream is a CUstream: 0 and 1 are the legacy default, 2 is the thread's own default.
+type Stream uintptr
+
+// Queue is where work goes: a stream says nothing without its GPU.
+type Queue struct {
+	Device int
+	Stream Stream
+}
+
+func (q Queue) c() C.gb_cuda_queue {
+	return C.gb_cuda_queue{device: C.int32_t(q.Device), stream: C.gb_cuda_stream(q.Stream)}
+}
+
+// Owner is the GPU that a stream was made on; false for the default streams, which every GPU has.
+func Owner(s Stream) (device int, one bool, err error) {
+	var e C.gb_cuda_error
+	var d C.int
+	err = check(C.gb_cuda_owner(C.gb_cuda_stream(s), &d, &e), &e)
+	return int(d), d >= 0, err
+}
+
+// NewStream makes a stream that does not wait for the default one.
+func NewStream(device int) (Stream, error) {
+	var e C.gb_cuda_error
+	var s C.gb_cuda_stream
+	err := check(C.gb_cuda_create_stream(C.int(device), &s, &e), &e)
+	return Stream(s), err
+}
+
+// DestroyStream ends a stream of NewStream once its work is done, without waiting for that.
+func DestroyStream(device int, s Stream) {
+	C.gb_cuda_destroy_stream(C.int(device), C.gb_cuda_stream(s))
+}
+
+// Event stands for the work that was on a queue when it was recorded, until Free.
+type Event struct{ event handle.Handle }
+
+const eventName = "cuda.Event"
+
+func (v *Event) c() *C.gb_cuda_event { return (*C.gb_cuda_event)(v.event.Address(eventName)) }
+
+// Record makes an event. Free gives it back.
+func (q Queue) Record() (*Event, error) {
+	var e C.gb_cuda_error
+	var event *C.gb_cuda_event
+	if err := check(C.gb_cuda_record(q.c(), &event, &e), &e); err != nil {
+		return nil, err
+	}
+	v := &Event{}
+	v.event.Hold(unsafe.Pointer(event))
+	return v, nil
+}
+
+// Done asks whether the work is done.
+func (v *Event) Done() (bool, error) { return v.Wait(0) }
+
+// Wait waits for the work, for so long at most, and says whether it is done.
+func (v *Event) Wait(most time.Duration) (bool, error) {
+	if err := refuseFault(eventName, v.event.Fault()); err != nil {
+		return false, err
+	}
+	var e C.gb_cuda_error
+	r := C.gb_cuda_wait(v.c(), C.int64_t(most), &e)
+	return r == 1, check(r, &e)
+}
+
+// WaitEvent makes what comes on the queue, of whichever GPU, wait for the event; the host does not
+// wait.
+func (q Queue) WaitEvent(v *Event) error {
+	if err := refuseFault(eventName, v.event.Fault()); err != nil {
+		return err
+	}
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_stream_wait_event(v.c(), q.c(), &e), &e)
+}
+
+// WaitQueue makes what comes on the queue wait for all that is on another now.
+func (q Queue) WaitQueue(earlier Queue) error {
+	var e C.gb_cuda_error
+	return check(C.gb_cuda_stream_wait_stream(q.c(), earlier.c(), &e), &e)
+}
+
+// Free gives the event back, done or not. A second Free does nothing.
+func (v *Event) Free() { C.gb_cuda_release_event((*C.gb_cuda_event)(v.event.Take(eventName))) }

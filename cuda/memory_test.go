@@ -21,12 +21,15 @@ func TestBoundaryAndOffsetAreHonoured(t *testing.T) {
 					continue
 				}
 				for _, span := range []int64{0, 1, 4095, 70000} {
-					b, err := cuda.Alloc(cuda.Request{Kind: k, Span: span, Boundary: boundary, Offset: offset})
+					b, err := cuda.Alloc(cuda.Request{Kind: k, Span: span, Boundary: boundary,
+						Offset: offset})
 					require.NoError(t, err)
-					assert.EqualValues(t, offset, int64(b.Address())%boundary, "boundary %d offset %d", boundary, offset)
+					assert.EqualValues(t, offset, int64(b.Address())%boundary,
+						"boundary %d offset %d", boundary, offset)
 					assert.GreaterOrEqual(t, b.Bytes(), span)
 					if k == cuda.DeviceMemory {
-						faketest.Look(b.Address(), int(b.Bytes())) // aborts outside of the allocation
+						// aborts outside of the allocation
+						faketest.Look(b.Address(), int(b.Bytes()))
 					}
 					b.Free()
 				}
@@ -52,7 +55,8 @@ func TestZeroSizeBlocksAreDistinct(t *testing.T) {
 	assert.NotEqual(t, a.ID(), b.ID())
 	require.NoError(t, on(0, 0).Copy(cuda.Within, a.Address(), b.Address(), 0))
 	require.NoError(t, on(0, 0).Set(a.Address(), 4, 1, 0))
-	require.NoError(t, on(0, 0).Relayout(cuda.View{a.Address(), []int64{8}}, cuda.View{b.Address(), []int64{8}}, []int64{0}, 8))
+	require.NoError(t, on(0, 0).Relayout(cuda.View{a.Address(), []int64{8}},
+		cuda.View{b.Address(), []int64{8}}, []int64{0}, 8))
 	address := a.Address()
 	found := cuda.Find(address)
 	assert.Equal(t, address, found.Address())
@@ -80,11 +84,14 @@ func TestNumbersAreSharedWithTheHost(t *testing.T) {
 
 func TestImpossibleRequests(t *testing.T) {
 	clean(t)
-	for _, w := range []cuda.Request{{Span: -1}, {Span: 8, Boundary: -4}, {Span: 8, Boundary: 64, Offset: 64}, {Span: 8, Offset: -1}, {Kind: 3, Span: 8}, {Kind: -1}} {
+	for _, w := range []cuda.Request{{Span: -1}, {Span: 8, Boundary: -4},
+		{Span: 8, Boundary: 64, Offset: 64}, {Span: 8, Offset: -1}, {Kind: 3,
+			Span: 8}, {Kind: -1}} {
 		_, err := cuda.Alloc(w)
 		assert.ErrorIs(t, err, cuda.ErrArgument, "%+v", w)
 	}
-	for _, w := range []cuda.Request{{Span: math.MaxInt64}, {Span: 8, Boundary: math.MaxInt64}, {Span: 1 << 60, Boundary: 1 << 60}, {Span: 1 << 50}} {
+	for _, w := range []cuda.Request{{Span: math.MaxInt64}, {Span: 8, Boundary: math.MaxInt64},
+		{Span: 1 << 60, Boundary: 1 << 60}, {Span: 1 << 50}} {
 		_, err := cuda.Alloc(w)
 		assert.ErrorIs(t, err, cuda.ErrNoMemory, "%+v", w)
 	}
@@ -145,7 +152,8 @@ func TestBlocksAndEventsAreGivenBackOnce(t *testing.T) {
 		"cuda.Block: it is used after Free": b, "cuda.Block: the zero value holds nothing": {},
 	} {
 		b.Free()
-		for _, use := range []func(){func() { b.Address() }, func() { b.Bytes() }, func() { b.ID() }, func() { b.Share() }} {
+		for _, use := range []func(){func() { b.Address() }, func() { b.Bytes() },
+			func() { b.ID() }, func() { b.Share() }} {
 			assert.PanicsWithValue(t, why, use)
 		}
 		view := cuda.View{Data: 4096, Strides: []int64{8}}
@@ -176,7 +184,8 @@ func TestLimit(t *testing.T) {
 	a := take(t, cuda.DeviceMemory, 2<<20, 0)
 	_, err := cuda.Alloc(cuda.Request{Span: 2 << 20})
 	require.ErrorIs(t, err, cuda.ErrOverLimit)
-	assert.EqualError(t, err, "2.0 MiB would exceed the limit: 2.0 MiB are in use and 3.0 MiB are allowed on GPU 0")
+	assert.EqualError(t, err,
+		"2.0 MiB would exceed the limit: 2.0 MiB are in use and 3.0 MiB are allowed on GPU 0")
 	take(t, cuda.Managed, 2<<20, 0).Free() // another pool
 	a.Free()
 	take(t, cuda.DeviceMemory, 2<<20, 0).Free()

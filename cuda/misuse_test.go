@@ -22,18 +22,23 @@ func TestNothingEndsTheProcess(t *testing.T) {
 	misuse.Room{
 		Folder: ".",
 		Types: []any{
-			(*cuda.Block)(nil), (*cuda.Device)(nil), (*cuda.Direction)(nil), (*cuda.Error)(nil), (*cuda.Event)(nil),
-			(*cuda.Kind)(nil), (*cuda.Live)(nil), (*cuda.Queue)(nil), (*cuda.Request)(nil), (*cuda.Side)(nil),
+			(*cuda.Block)(nil), (*cuda.Device)(nil), (*cuda.Direction)(nil), (*cuda.Error)(nil),
+			(*cuda.Event)(nil),
+			(*cuda.Kind)(nil), (*cuda.Live)(nil), (*cuda.Queue)(nil), (*cuda.Request)(nil),
+			(*cuda.Side)(nil),
 			(*cuda.Stats)(nil), (*cuda.Stream)(nil), (*cuda.View)(nil),
 		},
 		Funcs: []any{
-			cuda.Alloc, cuda.CopyStrided, cuda.Describe, cuda.DestroyStream, cuda.Devices, cuda.Find, cuda.LiveBlocks,
-			cuda.NewStream, cuda.Owner, cuda.PointerAttributes, cuda.PoolStats, cuda.SetCacheBound, cuda.SetLimit,
+			cuda.Alloc, cuda.CopyStrided, cuda.Describe, cuda.DestroyStream, cuda.Devices,
+			cuda.Find, cuda.LiveBlocks,
+			cuda.NewStream, cuda.Owner, cuda.PointerAttributes, cuda.PoolStats, cuda.SetCacheBound,
+			cuda.SetLimit,
 			cuda.Start, cuda.Started, cuda.Synchronize, cuda.Trim,
 		},
 		Values: []any{freed, shared, event},
 		Leave: []string{
-			"Alloc: its block would be left", "NewStream: its stream would be left", "Queue.Record: its event would be left",
+			"Alloc: its block would be left", "NewStream: its stream would be left",
+			"Queue.Record: its event would be left",
 			"SetLimit: it holds for the process", "SetCacheBound: it holds for the process",
 		},
 	}.Check(t, 300)

@@ -58,20 +58,34 @@ func TestMemoryOfAnotherGPUIsMisuse(t *testing.T) {
 	if !onTwoGPUs(t) {
 		return
 	}
-	here, there := takeOn(t, 0, cuda.DeviceMemory, 1<<16, 0), takeOn(t, 1, cuda.DeviceMemory, 1<<16, 0)
+	here, there := takeOn(t, 0, cuda.DeviceMemory, 1<<16, 0), takeOn(t, 1, cuda.DeviceMemory, 1<<16,
+		0)
 	host := takeOn(t, 0, cuda.Pinned, 1<<16, 0)
-	view := func(b *cuda.Block) cuda.View { return cuda.View{Data: b.Address(), Strides: []int64{8, 1024}} }
+	view := func(b *cuda.Block) cuda.View {
+		return cuda.View{Data: b.Address(),
+			Strides: []int64{8, 1024}}
+	}
 	for what, act := range map[string]func() error{
 		"a memset": func() error { return on(0, 0).Set(there.Address(), 4, 1, 100) },
-		"upload":   func() error { return on(0, 0).Copy(cuda.Upload, there.Address(), host.Address(), 100) },
-		"download": func() error { return on(1, 0).Copy(cuda.Download, host.Address(), here.Address(), 100) },
-		"within":   func() error { return on(0, 0).Copy(cuda.Within, here.Address(), there.Address(), 100) },
+		"upload": func() error {
+			return on(0, 0).Copy(cuda.Upload, there.Address(),
+				host.Address(), 100)
+		},
+		"download": func() error {
+			return on(1, 0).Copy(cuda.Download, host.Address(),
+				here.Address(), 100)
+		},
+		"within": func() error {
+			return on(0, 0).Copy(cuda.Within, here.Address(),
+				there.Address(), 100)
+		},
 	} {
 		assert.ErrorContains(t, act(), "CUDA_ERROR_INVALID_VALUE", what)
 		assert.EqualValues(t, 1, faketest.Misuses(), what)
 		faketest.ClearMisuses()
 	}
-	require.NoError(t, on(0, 0).Relayout(cuda.View{Data: here.Address(), Strides: []int64{512, 8}}, view(there), []int64{64, 64}, 8))
+	require.NoError(t, on(0, 0).Relayout(cuda.View{Data: here.Address(), Strides: []int64{512, 8}},
+		view(there), []int64{64, 64}, 8))
 	faketest.Pump(faketest.Any, 1<<30)
 	assert.Positive(t, faketest.Misuses(), "a kernel that reads it is found out when it runs")
 	faketest.ClearMisuses()
@@ -154,7 +168,8 @@ func TestABlockThatAnotherGPUReadsIsNotHandedOut(t *testing.T) {
 	}
 	there := cuda.Queue{Device: 1, Stream: 0}
 	for _, s := range []cuda.Stream{0, cuda.Stream(faketest.StreamOn(0))} {
-		src, dst := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s), takeOn(t, 1, cuda.DeviceMemory, 1<<20, 0)
+		src, dst := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s), takeOn(t, 1, cuda.DeviceMemory,
+			1<<20, 0)
 		require.NoError(t, on(1, 0).CopyPeer(dst.Address(), src.Address(), 0, 1<<20))
 		require.NoError(t, src.RecordUse(there))
 		address := src.Address()
@@ -162,7 +177,8 @@ func TestABlockThatAnotherGPUReadsIsNotHandedOut(t *testing.T) {
 		again := takeOn(t, 0, cuda.DeviceMemory, 1<<20, s)
 		assert.NotEqual(t, address, again.Address())
 		again.Free()
-		cuda.Trim(cuda.DeviceMemory, 0, 0) // waits for the other GPU: the fake stops at freed memory
+		// waits for the other GPU: the fake stops at freed memory
+		cuda.Trim(cuda.DeviceMemory, 0, 0)
 		dst.Free()
 		faketest.Pump(faketest.Any, 1<<30)
 	}
@@ -205,7 +221,8 @@ func TestTheFirstLooksDoNotSleep(t *testing.T) {
 	done, err := e.Wait(time.Minute)
 	require.NoError(t, err)
 	assert.True(t, done)
-	assert.EqualValues(t, 12, faketest.Count("")-before, "ten questions, and its context is pushed once")
+	assert.EqualValues(t, 12, faketest.Count("")-before,
+		"ten questions, and its context is pushed once")
 }
 
 func TestFillsThatNeedNoKernel(t *testing.T) {
@@ -216,8 +233,10 @@ func TestFillsThatNeedNoKernel(t *testing.T) {
 	before := faketest.Count("cuLaunchKernel")
 	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: nil}, nil, value))
 	assert.Equal(t, value, faketest.Look(b.Address(), 8))
-	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: []int64{8}}, []int64{9}, []byte{5, 5, 5, 5, 5, 5, 5, 5}))
-	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address() + 1, Strides: []int64{1}}, []int64{9}, []byte{6}))
+	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address(), Strides: []int64{8}}, []int64{9},
+		[]byte{5, 5, 5, 5, 5, 5, 5, 5}))
+	require.NoError(t, on(0, 0).Fill(cuda.View{Data: b.Address() + 1, Strides: []int64{1}},
+		[]int64{9}, []byte{6}))
 	assert.Equal(t, []byte{5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 5}, faketest.Look(b.Address(), 11))
 	assert.Equal(t, before, faketest.Count("cuLaunchKernel"))
 }

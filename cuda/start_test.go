@@ -66,7 +66,8 @@ func TestMemoryPoolsNotWanted(t *testing.T) {
 }
 
 func TestDriverLacksMemoryPools(t *testing.T) {
-	if inChildWith(t, "-DcuMemAllocAsync=absent_cuMemAllocAsync", "-DcuMemFreeAsync=absent_cuMemFreeAsync", "-DcuCtxRecordEvent=absent_cuCtxRecordEvent") {
+	if inChildWith(t, "-DcuMemAllocAsync=absent_cuMemAllocAsync",
+		"-DcuMemFreeAsync=absent_cuMemFreeAsync", "-DcuCtxRecordEvent=absent_cuCtxRecordEvent") {
 		checkWithoutPools(t)
 	}
 }
@@ -86,7 +87,8 @@ func TestOtherErrorsOfInitAreTheDriversOwn(t *testing.T) {
 		return
 	}
 	err := cuda.Start()
-	assert.EqualError(t, err, "CUDA_ERROR_INVALID_HANDLE (400) from cuInit: invalid resource handle")
+	assert.EqualError(t, err,
+		"CUDA_ERROR_INVALID_HANDLE (400) from cuInit: invalid resource handle")
 	var e *cuda.Error
 	require.ErrorAs(t, err, &e)
 	assert.Equal(t, 400, e.Code)

@@ -34,7 +34,8 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		other := take(t, cuda.DeviceMemory, 1<<20, b)
 		assert.NotEqual(t, address, other.Address(), "its work is in flight")
 		own := take(t, cuda.DeviceMemory, 1<<20, first)
-		if first != 0 && first != a { // a context's event has been recorded for it: it is nobody's by now
+		// a context's event has been recorded for it: it is nobody's by now
+		if first != 0 && first != a {
 			assert.NotEqual(t, address, own.Address())
 		}
 		own.Free()
@@ -85,7 +86,8 @@ func TestPinnedAndManagedBlocksWaitForMarkedWork(t *testing.T) {
 		again := take(t, k, 1<<20, s)
 		assert.NotEqual(t, address, again.Address())
 		again.Free()
-		assert.Positive(t, cuda.Trim(k, 0, 0), "trimming waits for the copy: the fake would stop at freed memory")
+		assert.Positive(t, cuda.Trim(k, 0, 0),
+			"trimming waits for the copy: the fake would stop at freed memory")
 		device.Free()
 		faketest.Pump(faketest.Any, 1<<30)
 	}
@@ -230,7 +232,8 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 // bytes would be somebody else's.
 func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 	clean(t)
-	streams := []cuda.Stream{0, 2, newStream(t), newStream(t), cuda.Stream(faketest.ForeignStream())}
+	streams := []cuda.Stream{0, 2, newStream(t), newStream(t),
+		cuda.Stream(faketest.ForeignStream())}
 	faketest.RunEvery(20)
 	defer faketest.RunEvery(0)
 	var group sync.WaitGroup
@@ -251,7 +254,8 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 						return
 					}
 					assert.NoError(t, on(0, s).Set(device.Address(), 1, uint32(value), span))
-					assert.NoError(t, on(0, s).Copy(cuda.Download, host.Address(), device.Address(), span))
+					assert.NoError(t, on(0, s).Copy(cuda.Download, host.Address(), device.Address(),
+						span))
 					assert.NoError(t, host.RecordUse(cuda.Queue{Stream: s}))
 					if i%3 == 0 {
 						assert.NoError(t, device.RecordUse(cuda.Queue{Stream: s}))

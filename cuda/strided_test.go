@@ -18,7 +18,8 @@ func side(t *testing.T, kind cuda.Kind, typ alloc.Type, n int64, strides ...int6
 	t.Helper()
 	b := take(t, kind, n*typ.Size(), 0)
 	t.Cleanup(b.Free)
-	return cuda.Side{View: cuda.View{Data: b.Address(), Strides: strides}, Kind: kind, Type: typ, Block: b}
+	return cuda.Side{View: cuda.View{Data: b.Address(), Strides: strides}, Kind: kind, Type: typ,
+		Block: b}
 }
 
 func finished(t *testing.T) {
@@ -39,7 +40,8 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 		host := side(t, cuda.Pinned, alloc.Float64, n, 40*7*8, 7*8, 8)
 		host.Kind = kind // pinned memory may be taken for pageable
 		for i := range n {
-			binary.NativeEndian.PutUint64(faketest.Host(host.Data+uintptr(8*i), 8), math.Float64bits(float64(i)))
+			binary.NativeEndian.PutUint64(faketest.Host(host.Data+uintptr(8*i), 8),
+				math.Float64bits(float64(i)))
 		}
 		gpu := side(t, cuda.DeviceMemory, alloc.Float64, n, 8, 300*8, 300*40*8)
 		turned := side(t, cuda.DeviceMemory, alloc.Float64, n, 40*7*8, 8, 40*8)
@@ -60,8 +62,10 @@ func TestAStridedCopyOntoItself(t *testing.T) {
 	block := take(t, cuda.DeviceMemory, 8, 0)
 	defer block.Free()
 	copy(faketest.Look(block.Address(), 8), "abcdefgh")
-	forward := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{1}}, ItemSize: 1, Block: block}
-	backward := cuda.Side{View: cuda.View{Data: block.Address() + 7, Strides: []int64{-1}}, ItemSize: 1, Block: block}
+	forward := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{1}}, ItemSize: 1,
+		Block: block}
+	backward := cuda.Side{View: cuda.View{Data: block.Address() + 7, Strides: []int64{-1}},
+		ItemSize: 1, Block: block}
 	require.NoError(t, cuda.CopyStrided(forward, backward, []int64{8}))
 	finished(t)
 	assert.Equal(t, "hgfedcba", string(faketest.Look(block.Address(), 8)))
@@ -71,7 +75,8 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 	clean(t)
 	block := take(t, cuda.DeviceMemory, 1<<10, 0)
 	defer block.Free()
-	gpu := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{24, 8}}, Type: alloc.Float64}
+	gpu := cuda.Side{View: cuda.View{Data: block.Address(), Strides: []int64{24, 8}},
+		Type: alloc.Float64}
 	host := gpu
 	host.Kind = cuda.Host
 	shape := []int64{2, 3}
@@ -81,13 +86,17 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 		"unknown element type 77":               func(s *cuda.Side) { s.Type = 77 },
 		"memory of kind 3; give Host":           func(s *cuda.Side) { s.Kind = 3 },
 		"memory of kind -2; give Host":          func(s *cuda.Side) { s.Kind = -2 },
-		"elements of -8 bytes":                  func(s *cuda.Side) { s.Type, s.ItemSize = alloc.Raw, -8 },
+		"elements of -8 bytes": func(s *cuda.Side) {
+			s.Type,
+				s.ItemSize = alloc.Raw, -8
+		},
 	} {
 		for _, sound := range []cuda.Side{gpu, host} {
 			bad := sound
 			change(&bad)
 			for arg, err := range map[string]error{
-				"dst: ": cuda.CopyStrided(bad, gpu, shape), "src: ": cuda.CopyStrided(gpu, bad, shape),
+				"dst: ": cuda.CopyStrided(bad, gpu, shape), "src: ": cuda.CopyStrided(gpu, bad,
+					shape),
 			} {
 				require.ErrorIs(t, err, cuda.ErrArgument)
 				assert.ErrorContains(t, err, arg+why)
@@ -96,14 +105,19 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	whole, time := gpu, host
 	whole.Type, time.Type = alloc.Int64, alloc.Datetime
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, whole, shape), "src: elements of type int64 (8 bytes) do not convert")
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, time, shape), "src: elements of type datetime64 (8 bytes) do not")
-	assert.ErrorContains(t, cuda.CopyStrided(host, host, shape), "dst and src are memory of the host")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, whole, shape),
+		"src: elements of type int64 (8 bytes) do not convert")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, time, shape),
+		"src: elements of type datetime64 (8 bytes) do not")
+	assert.ErrorContains(t, cuda.CopyStrided(host, host, shape),
+		"dst and src are memory of the host")
 	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{2, -3}), "shape[1] is -3")
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{1 << 40, 1 << 40}), "more than 2^63 bytes")
+	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{1 << 40, 1 << 40}),
+		"more than 2^63 bytes")
 	queue := on(0, 0)
 	for _, err := range []error{
-		queue.Copy(cuda.Upload, block.Address(), 0, 8), queue.Copy(cuda.Within, 0, block.Address(), 8),
+		queue.Copy(cuda.Upload, block.Address(), 0, 8), queue.Copy(cuda.Within, 0, block.Address(),
+			8),
 		queue.CopyPeer(0, block.Address(), 0, 8), queue.Set(0, 4, 1, 2),
 		queue.CopyRows(cuda.Download, 0, 8, block.Address(), 8, 8, 2),
 		queue.Fill(cuda.View{Strides: []int64{8}}, []int64{2}, make([]byte, 8)),

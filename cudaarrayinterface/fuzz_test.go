@@ -16,8 +16,10 @@ import (
 func FuzzInterface(f *testing.F) {
 	f.Add("<f8", []byte{3, 0, 0, 0, 0, 0, 0, 0}, []byte{}, false, uint64(4096), false, int64(0), 3)
 	f.Add("|V12", []byte{}, []byte{}, true, uint64(0), true, int64(2), 2)
-	f.Add("<c8", make([]byte, 16), make([]byte, 16), true, uint64(math.MaxUint64), true, int64(-1), -1)
-	f.Fuzz(func(t *testing.T, typestr string, shape, strides []byte, strided bool, data uint64, hasStream bool, stream int64, version int) {
+	f.Add("<c8", make([]byte, 16), make([]byte, 16), true, uint64(math.MaxUint64), true, int64(-1),
+		-1)
+	f.Fuzz(func(t *testing.T, typestr string, shape, strides []byte, strided bool, data uint64,
+		hasStream bool, stream int64, version int) {
 		d := Interface{
 			Shape: unpack(shape), Typestr: typestr, Data: uintptr(data), HasStream: hasStream, Stream: stream, Version: version,
 		}

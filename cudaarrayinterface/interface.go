@@ -84,7 +84,8 @@ func Describe(d Description) (Interface, error) {
 
 // DescribePlan describes memory laid out by a plan, with the first element at data,
 // an address that the device can use: device, managed or pinned memory.
-func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Stream) (Description, error) {
+func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Stream) (Description,
+	error) {
 	if p.Device() != alloc.GPU && p.Memory() == alloc.Plain {
 		return Description{}, alloc.ErrInvalid.Errorf("device: the plan's memory is plain host memory, which a device cannot use")
 	}
@@ -92,7 +93,8 @@ func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Str
 		return Description{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize())
 	}
 	layout := arrayinterface.Layout{Shape: p.Shape(), Strides: p.Strides(), ItemSize: p.ItemSize()}
-	return Description{Description: arrayinterface.Description{Layout: layout, Type: t, Data: data}, Stream: stream}, nil
+	return Description{Description: arrayinterface.Description{Layout: layout, Type: t, Data: data},
+		Stream: stream}, nil
 }
 
 // View refuses: the memory is a device's, which the host cannot read. Package cuda copies it.

@@ -32,7 +32,8 @@ func TestParseReadsEveryVersion(t *testing.T) {
 }
 
 func TestParseStreams(t *testing.T) {
-	for stream, want := range map[int64]Stream{1: LegacyDefault, 2: PerThreadStream, 0x7f0012345678: 0x7f0012345678} {
+	for stream, want := range map[int64]Stream{1: LegacyDefault, 2: PerThreadStream,
+		0x7f0012345678: 0x7f0012345678} {
 		got, err := Parse(float32s(func(d *Interface) { d.HasStream, d.Stream = true, stream }))
 		require.NoError(t, err)
 		assert.Equal(t, want, got.Stream)
@@ -69,11 +70,14 @@ func TestParseRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, c.Why, row)
 	}
 	for want, d := range map[string]Interface{
-		"mask: masked arrays are not taken":     float32s(func(d *Interface) { d.Mask = true }),
-		"data: the address is 0 for an array":   float32s(func(d *Interface) { d.Data = 0 }),
-		"strides: 3 entries for a shape of 2":   float32s(func(d *Interface) { d.Strides = []int64{1, 2, 3} }),
-		`typestr: "|O8" holds Python objects`:   float32s(func(d *Interface) { d.Typestr = "|O8" }),
-		"descr: the fields take 4 bytes; types": float32s(func(d *Interface) { d.Typestr, d.Descr = "|V8", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}} }),
+		"mask: masked arrays are not taken":   float32s(func(d *Interface) { d.Mask = true }),
+		"data: the address is 0 for an array": float32s(func(d *Interface) { d.Data = 0 }),
+		"strides: 3 entries for a shape of 2": float32s(func(d *Interface) { d.Strides = []int64{1, 2, 3} }),
+		`typestr: "|O8" holds Python objects`: float32s(func(d *Interface) { d.Typestr = "|O8" }),
+		"descr: the fields take 4 bytes; types": float32s(func(d *Interface) {
+			d.Typestr,
+				d.Descr = "|V8", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}}
+		}),
 	} {
 		_, err := Parse(d)
 		assert.ErrorContains(t, err, want)
@@ -86,7 +90,10 @@ func TestDescribeBothWays(t *testing.T) {
 		float32s(func(d *Interface) { d.Strides = []int64{4, 12} }),
 		float32s(func(d *Interface) { d.Shape, d.Data = []int64{0, 4}, 0 }),
 		float32s(func(d *Interface) { d.HasStream, d.Stream, d.ReadOnly = true, 2, true }),
-		float32s(func(d *Interface) { d.Typestr, d.Descr = "|V4", []arrayinterface.Descr{{Name: "a", Typestr: "<f4"}} }),
+		float32s(func(d *Interface) {
+			d.Typestr, d.Descr = "|V4",
+				[]arrayinterface.Descr{{Name: "a", Typestr: "<f4"}}
+		}),
 	} {
 		parsed, err := Parse(d)
 		require.NoError(t, err)
@@ -104,7 +111,8 @@ func TestDescribeBothWays(t *testing.T) {
 func TestDescribePlanWantsMemoryThatADeviceCanUse(t *testing.T) {
 	float32 := arrayinterface.Type{Kind: 'f', Order: '<', ItemSize: 4}
 	plan := func(itemSize int64, memory alloc.Memory) *alloc.Plan {
-		p, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: itemSize, Memory: memory})
+		p, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 4}, ItemSize: itemSize,
+			Memory: memory})
 		require.NoError(t, err)
 		return p
 	}
@@ -117,5 +125,6 @@ func TestDescribePlanWantsMemoryThatADeviceCanUse(t *testing.T) {
 }
 
 func TestStreamsHaveNames(t *testing.T) {
-	assert.Equal(t, "none, legacy default, 0x7f00", strings.Join([]string{NoStream.String(), LegacyDefault.String(), Stream(0x7f00).String()}, ", "))
+	assert.Equal(t, "none, legacy default, 0x7f00", strings.Join([]string{NoStream.String(),
+		LegacyDefault.String(), Stream(0x7f00).String()}, ", "))
 }

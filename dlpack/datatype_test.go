@@ -23,7 +23,8 @@ func TestTypesOfNumPy(t *testing.T) {
 		{'u', 1, DataType{UInt, 8, 1}, "uint8"}, {'u', 8, DataType{UInt, 64, 1}, "uint64"},
 		{'f', 2, DataType{Float, 16, 1}, "float16"}, {'f', 4, DataType{Float, 32, 1}, "float32"},
 		{'f', 8, DataType{Float, 64, 1}, "float64"},
-		{'c', 8, DataType{Complex, 64, 1}, "complex64"}, {'c', 16, DataType{Complex, 128, 1}, "complex128"},
+		{'c', 8, DataType{Complex, 64, 1}, "complex64"}, {'c', 16, DataType{Complex, 128, 1},
+			"complex128"},
 	}
 	for _, c := range cases {
 		got, err := TypeOf(c.kind, c.size)

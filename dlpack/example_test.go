@@ -44,11 +44,13 @@ func ExampleExportBuffer() {
 // What cannot be said in DLPack is refused with the reason.
 func ExampleExport() {
 	_, err := dlpack.Export(dlpack.Tensor{
-		Data: 4096, Device: dlpack.Device{Type: dlpack.CPU}, DataType: dlpack.DataType{Code: dlpack.Float, Bits: 64, Lanes: 1},
-		Shape: []int64{10}, Strides: []int64{12}, // a column of a packed record
+		Data: 4096, Device: dlpack.Device{Type: dlpack.CPU},
+		DataType: dlpack.DataType{Code: dlpack.Float, Bits: 64, Lanes: 1},
+		Shape:    []int64{10}, Strides: []int64{12}, // a column of a packed record
 	}, dlpack.Owner{})
 	fmt.Println(err)
-	// Output: strides: entry 0 is 12 bytes, no multiple of the 8 bytes of float64; DLPack counts in items
+	// Output: strides: entry 0 is 12 bytes, no multiple of the 8 bytes of float64; DLPack counts in
+	// items
 }
 
 func ExampleTypeOfTypestr() {

@@ -1,28 +1,35 @@
 package dlpack
 
+// #include "../alloc/heap.h"
 // #include "check.h"
 // #include "export.h"
 //
-// /* What gridbuf exports, gridbuf can read: the description passes the same check. */
+// /* Exports pass the check of imports. */
 // static int describe(gb_dlpack_desc *d, uintptr_t data, gb_error *e) {
 //     d->data = (void *)data;
-//     DLManagedTensorVersioned m = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .flags = d->flags,
-//         .dl_tensor = {d->data, d->device, d->ndim, d->dtype, (int64_t *)d->shape, (int64_t *)d->strides, 0}};
+//     DLManagedTensorVersioned m = {
+//         .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
+//         .flags = d->flags,
+//         .dl_tensor = {d->data, d->device, d->ndim, d->dtype, (int64_t *)d->shape,
+//                       (int64_t *)d->strides, 0},
+//     };
 //     return gb_dlpack_check_versioned(&m, e);
 // }
 //
-// static DLManagedTensorVersioned *export_versioned(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
-//         const int64_t *strides, void *owner, void *release, gb_error *e) {
+// static DLManagedTensorVersioned *export_versioned(gb_dlpack_desc d, uintptr_t data,
+//         const int64_t *shape, const int64_t *strides, void *owner, void *release, gb_error *e) {
 //     d.shape = shape;
 //     d.strides = strides;
-//     return describe(&d, data, e) < 0 ? NULL : gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
+//     if (describe(&d, data, e) < 0) return NULL;
+//     return gb_dlpack_versioned(&d, owner, (gb_dlpack_release)release);
 // }
 //
 // static DLManagedTensor *export_legacy(gb_dlpack_desc d, uintptr_t data, const int64_t *shape,
 //         const int64_t *strides, void *owner, void *release, gb_error *e) {
 //     d.shape = shape;
 //     d.strides = strides;
-//     return describe(&d, data, e) < 0 ? NULL : gb_dlpack_legacy(&d, owner, (gb_dlpack_release)release);
+//     if (describe(&d, data, e) < 0) return NULL;
+//     return gb_dlpack_legacy(&d, owner, (gb_dlpack_release)release);
 // }
 import "C"
 
@@ -82,10 +89,12 @@ func Export(t Tensor, owner Owner) (*Managed, error) {
 // flags, so read-only memory is refused.
 func ExportLegacy(t Tensor, owner Owner) (*Legacy, error) {
 	if t.Flags&ReadOnly != 0 {
-		return nil, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy consumer; it must ask for max_version (1, 0) or later, or for a copy")
+		return nil, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy " +
+			"consumer; it must ask for max_version (1, 0) or later, or for a copy")
 	}
 	if t.DataType.subByte() {
-		return nil, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, which has no word for padded items", t.DataType)
+		return nil, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, "+
+			"which has no word for padded items", t.DataType)
 	}
 	strides, err := t.items()
 	if err != nil {
@@ -103,7 +112,8 @@ func ExportLegacy(t Tensor, owner Owner) (*Legacy, error) {
 // fixed is the part of a description without pointers.
 func (t *Tensor) fixed() (d C.gb_dlpack_desc) {
 	d.ndim = C.int32_t(min(len(t.Shape), math.MaxInt32))
-	d.device = C.DLDevice{device_type: C.DLDeviceType(t.Device.Type), device_id: C.int32_t(t.Device.ID)}
+	d.device = C.DLDevice{device_type: C.DLDeviceType(t.Device.Type),
+		device_id: C.int32_t(t.Device.ID)}
 	d.dtype = t.DataType.c()
 	d.flags = C.uint64_t(t.Flags)
 	if t.DataType.subByte() {
@@ -119,13 +129,15 @@ func (t *Tensor) items() ([]int64, error) {
 		return nil, nil
 	}
 	if len(t.Strides) != len(t.Shape) {
-		return nil, alloc.ErrInvalid.Errorf("strides: %d entries for %d dimensions", len(t.Strides), len(t.Shape))
+		return nil, alloc.ErrInvalid.Errorf("strides: %d entries for %d dimensions", len(t.Strides),
+			len(t.Shape))
 	}
 	size := max(t.DataType.ItemSize(), 1) // a type without a size is the check's to refuse
 	items := make([]int64, len(t.Strides))
 	for i, s := range t.Strides {
 		if s%size != 0 && t.Shape[i] > 1 {
-			return nil, alloc.ErrInvalid.Errorf("strides: entry %d is %d bytes, no multiple of the %d bytes of %s; DLPack counts in items", i, s, size, t.DataType)
+			return nil, alloc.ErrInvalid.Errorf("strides: entry %d is %d bytes, no multiple of "+
+				"the %d bytes of %s; DLPack counts in items", i, s, size, t.DataType)
 		}
 		items[i] = s / size
 	}
@@ -141,4 +153,37 @@ func refusal(e *C.gb_error) error {
 		return alloc.ErrNoMemory.Errorf("no memory left for a DLPack tensor")
 	}
 	return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
+}
+
+// DescribePlan describes memory laid out by a plan whose first element is at data.
+// Pinned memory is plain CPU memory to a consumer; set Device to ask for more.
+func DescribePlan(p *alloc.Plan, t DataType, data uintptr) (Tensor, error) {
+	if t.ItemSize() != p.ItemSize() {
+		return Tensor{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the "+
+			"plan %d", t, t.ItemSize(), p.ItemSize())
+	}
+	device := Device{Type: CPU}
+	if p.Device() == alloc.GPU {
+		device = Device{CUDA, int32(p.DeviceID())}
+	}
+	return Tensor{Data: data, Device: device, DataType: t, Shape: p.Shape(),
+		Strides: p.Strides()}, nil
+}
+
+// ExportBuffer hands a buffer over. The tensor holds a share of the memory of its
+// own: the caller still frees b, before or after the consumer is done.
+func ExportBuffer(b *alloc.Buffer, t DataType) (*Managed, error) {
+	if _, err := b.View(alloc.Raw); err != nil {
+		return nil, err
+	}
+	tensor, err := DescribePlan(b.Plan(), t, uintptr(b.Data()))
+	if err != nil {
+		return nil, err
+	}
+	share := b.Share()
+	m, err := Export(tensor, Owner{share.Data(), unsafe.Pointer(C.gb_heap_release)})
+	if err != nil {
+		share.Free()
+	}
+	return m, err
 }

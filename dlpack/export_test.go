@@ -16,7 +16,8 @@ import (
 func buffer(t *testing.T, itemSize int64, shape ...int64) *alloc.Buffer {
 	preset, err := alloc.FindPreset("gt:cpu_ifirst")
 	require.NoError(t, err)
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: itemSize, Preset: preset, Padding: alloc.PadToBoundary})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: itemSize, Preset: preset,
+		Padding: alloc.PadToBoundary})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
 	require.NoError(t, err)
@@ -43,11 +44,16 @@ func TestExportedBufferOutlivesItsMaker(t *testing.T) {
 
 func TestExportKeepsEveryPartOfADescription(t *testing.T) {
 	for _, want := range []Tensor{
-		{Data: 4096, Device: Device{CPU, 0}, DataType: DataType{Int, 16, 1}, Shape: []int64{2, 3}, Strides: []int64{-2, 4}, Flags: ReadOnly},
-		{Data: 4096, Device: Device{CUDA, 2}, DataType: DataType{BFloat, 16, 1}, Shape: []int64{}, Strides: []int64{}, Flags: IsCopied},
-		{Data: 4096, Device: Device{CUDAManaged, 0}, DataType: DataType{Bool, 8, 1}, Shape: []int64{1 << 40}, Strides: []int64{0}},
-		{Data: 0, Device: Device{CPU, 0}, DataType: DataType{Complex, 128, 1}, Shape: []int64{0, 3}, Strides: []int64{48, 16}},
-		{Data: 4096, Device: Device{CPU, 0}, DataType: DataType{Float4E2M1FN, 4, 1}, Shape: []int64{7}, Strides: []int64{1}, Flags: SubBytePadded},
+		{Data: 4096, Device: Device{CPU, 0}, DataType: DataType{Int, 16, 1}, Shape: []int64{2, 3},
+			Strides: []int64{-2, 4}, Flags: ReadOnly},
+		{Data: 4096, Device: Device{CUDA, 2}, DataType: DataType{BFloat, 16, 1}, Shape: []int64{},
+			Strides: []int64{}, Flags: IsCopied},
+		{Data: 4096, Device: Device{CUDAManaged, 0}, DataType: DataType{Bool, 8, 1},
+			Shape: []int64{1 << 40}, Strides: []int64{0}},
+		{Data: 0, Device: Device{CPU, 0}, DataType: DataType{Complex, 128, 1}, Shape: []int64{0, 3},
+			Strides: []int64{48, 16}},
+		{Data: 4096, Device: Device{CPU, 0}, DataType: DataType{Float4E2M1FN, 4, 1},
+			Shape: []int64{7}, Strides: []int64{1}, Flags: SubBytePadded},
 	} {
 		m, err := Export(want, Owner{})
 		require.NoError(t, err)
@@ -75,7 +81,8 @@ func TestExportKeepsEveryPartOfADescription(t *testing.T) {
 }
 
 func TestExportFillsStridesInAndForgetsEmptyData(t *testing.T) {
-	m, err := Export(Tensor{Data: 4096, Device: Device{Type: CPU}, DataType: DataType{Float, 32, 1}, Shape: []int64{2, 0, 5}}, Owner{})
+	m, err := Export(Tensor{Data: 4096, Device: Device{Type: CPU}, DataType: DataType{Float, 32, 1},
+		Shape: []int64{2, 0, 5}}, Owner{})
 	require.NoError(t, err)
 	defer m.Free()
 	raw := (*foreignVersioned)(m.tensor.Address(managedName))
@@ -88,20 +95,30 @@ func TestExportFillsStridesInAndForgetsEmptyData(t *testing.T) {
 
 func TestExportRefuses(t *testing.T) {
 	float64s := func(change func(*Tensor)) Tensor {
-		v := Tensor{Data: 4096, Device: Device{Type: CPU}, DataType: DataType{Float, 64, 1}, Shape: []int64{3}, Strides: []int64{8}}
+		v := Tensor{Data: 4096, Device: Device{Type: CPU}, DataType: DataType{Float, 64, 1},
+			Shape: []int64{3}, Strides: []int64{8}}
 		change(&v)
 		return v
 	}
 	for want, v := range map[string]Tensor{
-		"ndim: 33":                            float64s(func(v *Tensor) { v.Shape, v.Strides = make([]int64, 33), nil }),
-		"strides: 1 entries for 2 dimensions": float64s(func(v *Tensor) { v.Shape = []int64{1, 1} }),
+		"ndim: 33": float64s(func(v *Tensor) {
+			v.Shape,
+				v.Strides = make([]int64, 33), nil
+		}),
+		"strides: 1 entries for 2 dimensions": float64s(func(v *Tensor) {
+			v.Shape = []int64{1,
+				1}
+		}),
 		"strides: entry 0 is 12 bytes, no multiple of the 8": float64s(func(v *Tensor) { v.Strides[0] = 12 }),
 		"shape: entry 0 is -3":                               float64s(func(v *Tensor) { v.Shape[0] = -3 }),
 		"data: NULL":                                         float64s(func(v *Tensor) { v.Data = 0 }),
 		"dtype: code 99":                                     float64s(func(v *Tensor) { v.DataType.Code = 99 }),
 		"device: type 0":                                     float64s(func(v *Tensor) { v.Device.Type = 0 }),
 		"flags: 0x8":                                         float64s(func(v *Tensor) { v.Flags = 8 }),
-		"shape: with entry 1":                                float64s(func(v *Tensor) { v.Shape, v.Strides = []int64{math.MaxInt32, math.MaxInt32}, nil }),
+		"shape: with entry 1": float64s(func(v *Tensor) {
+			v.Shape,
+				v.Strides = []int64{math.MaxInt32, math.MaxInt32}, nil
+		}),
 	} {
 		_, err := Export(v, Owner{})
 		assert.ErrorContains(t, err, want)
@@ -120,7 +137,8 @@ func TestExportBufferRefusesAnotherItemSizeAndKeepsNoShare(t *testing.T) {
 }
 
 func TestDescribePlanOnADevice(t *testing.T) {
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4}, ItemSize: 4, Device: alloc.GPU, DeviceID: 3})
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4}, ItemSize: 4, Device: alloc.GPU,
+		DeviceID: 3})
 	require.NoError(t, err)
 	got, err := DescribePlan(plan, DataType{Float, 32, 1}, 4096)
 	require.NoError(t, err)
@@ -135,8 +153,10 @@ func TestWithoutGo(t *testing.T) {
 		cc = "cc"
 	}
 	program := filepath.Join(t.TempDir(), "without_go")
-	out, err := exec.Command(cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-fsanitize=address,undefined",
-		"-fno-sanitize-recover", "-pthread", "-I.", "-o", program, "testdata/without_go.c", "export.c", "check.c", "../alloc/errors.c").CombinedOutput()
+	out, err := exec.Command(cc, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g",
+		"-fsanitize=address,undefined",
+		"-fno-sanitize-recover", "-pthread", "-I.", "-o", program, "testdata/without_go.c",
+		"export.c", "check.c", "../alloc/errors.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command(program).CombinedOutput()
 	require.NoError(t, err, "%s", out)

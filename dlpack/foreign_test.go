@@ -42,7 +42,8 @@ type producer struct {
 
 func newProducer(t testing.TB) *producer {
 	page := syscall.Getpagesize()
-	memory, err := syscall.Mmap(-1, 0, 5*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	memory, err := syscall.Mmap(-1, 0, 5*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Mprotect(memory[2*page:3*page], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(memory[4*page:], syscall.PROT_NONE))
@@ -57,7 +58,8 @@ func (p *producer) lists(shape, strides []int64) (uintptr, uintptr) {
 
 func place(room []byte, list []int64) uintptr {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(room))) + uintptr(len(room)-8*len(list))
-	copy(room[len(room)-8*len(list):], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 8*len(list)))
+	copy(room[len(room)-8*len(list):], unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))),
+		8*len(list)))
 	return start
 }
 
@@ -78,6 +80,7 @@ func (p *producer) legacy(v foreignLegacy) *Legacy {
 func (p *producer) float64s() foreignVersioned {
 	shape, strides := p.lists([]int64{3, 4}, []int64{4, 1})
 	return foreignVersioned{major: 1, minor: 3, tensor: foreignTensor{
-		data: 1 << 20, deviceType: 1, ndim: 2, code: 2, bits: 64, lanes: 1, shape: shape, strides: strides,
+		data: 1 << 20, deviceType: 1, ndim: 2, code: 2, bits: 64, lanes: 1, shape: shape,
+		strides: strides,
 	}}
 }

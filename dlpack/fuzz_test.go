@@ -65,7 +65,8 @@ func FuzzImport(f *testing.F) {
 func acceptable(v foreignVersioned, shape, strides []int64) bool {
 	d := v.tensor
 	types := map[int32]bool{1: true, 2: true, 3: true, 11: true, 13: true}
-	if v.major != 1 || v.flags > 7 || d.ndim < 0 || d.ndim > 32 || !types[d.deviceType] || d.deviceID < 0 || d.lanes != 1 {
+	if v.major != 1 || v.flags > 7 || d.ndim < 0 || d.ndim > 32 || !types[d.deviceType] ||
+		d.deviceID < 0 || d.lanes != 1 {
 		return false
 	}
 	item := DataType{Code(d.code), d.bits, 1}.ItemSize()
@@ -109,7 +110,8 @@ func acceptable(v foreignVersioned, shape, strides []int64) bool {
 	first := new(big.Int).SetUint64(uint64(d.data))
 	first.Add(first, new(big.Int).SetUint64(d.byteOffset))
 	bottom, top := new(big.Int).Add(first, low), new(big.Int).Add(first, high)
-	return d.data != 0 && fits(low) && fits(high) && fits(new(big.Int).Sub(high, low)) && first.IsUint64() && bottom.Sign() >= 0 && top.IsUint64()
+	return d.data != 0 && fits(low) && fits(high) && fits(new(big.Int).Sub(high, low)) &&
+		first.IsUint64() && bottom.Sign() >= 0 && top.IsUint64()
 }
 
 func pack(list ...int64) []byte {

@@ -2,10 +2,14 @@ package dlpack
 
 // #include "check.h"
 //
-// /* void *, because a foreign pointer need not even be aligned, and Go must not see it
-//    as a struct before it has been checked. */
-// static int check_versioned(const void *m, gb_error *e) { return gb_dlpack_check_versioned(m, e); }
-// static int check_legacy(const void *m, gb_error *e) { return gb_dlpack_check_legacy(m, e); }
+// /* void *: a foreign pointer may be misaligned, and Go must not see it as a struct before it has
+//    been checked. */
+// static int check_versioned(const void *m, gb_error *e) {
+//     return gb_dlpack_check_versioned(m, e);
+// }
+// static int check_legacy(const void *m, gb_error *e) {
+//     return gb_dlpack_check_legacy(m, e);
+// }
 // static void release_versioned(void *p) {
 //     DLManagedTensorVersioned *m = p;
 //     if (m && m->deleter) m->deleter(m);
@@ -109,11 +113,12 @@ func read(t *C.DLTensor) Tensor {
 	n := int(t.ndim)
 	lists := make([]int64, 2*n)
 	out := Tensor{
-		Data:     uintptr(C.first(t)),
-		Device:   Device{DeviceType(t.device.device_type), int32(t.device.device_id)},
-		DataType: DataType{Code: Code(t.dtype.code), Bits: uint8(t.dtype.bits), Lanes: uint16(t.dtype.lanes)},
-		Shape:    lists[:n:n],
-		Strides:  lists[n:],
+		Data:   uintptr(C.first(t)),
+		Device: Device{DeviceType(t.device.device_type), int32(t.device.device_id)},
+		DataType: DataType{Code: Code(t.dtype.code), Bits: uint8(t.dtype.bits),
+			Lanes: uint16(t.dtype.lanes)},
+		Shape:   lists[:n:n],
+		Strides: lists[n:],
 	}
 	if n > 0 {
 		copy(out.Shape, unsafe.Slice((*int64)(t.shape), n))

@@ -49,10 +49,18 @@ func TestImportTakesEverySoundCase(t *testing.T) {
 			func(t *testing.T, got Tensor) { assert.Equal(t, []int64{120, 40, 8}, got.Strides) }},
 		"0-d with NULL lists": {nil, nil,
 			func(v *foreignVersioned) { v.tensor.shape, v.tensor.strides = 0, 0 },
-			func(t *testing.T, got Tensor) { assert.EqualValues(t, 1, got.Size()); assert.Empty(t, got.Shape) }},
+			func(t *testing.T, got Tensor) {
+				assert.EqualValues(t, 1, got.Size())
+				assert.Empty(t,
+					got.Shape)
+			}},
 		"size 0 with NULL data": {[]int64{4, 0}, []int64{math.MaxInt64 / 8, 1},
 			func(v *foreignVersioned) { v.tensor.data = 0; v.tensor.byteOffset = 40 },
-			func(t *testing.T, got Tensor) { assert.Zero(t, got.Size()); assert.Zero(t, got.Data) }},
+			func(t *testing.T, got Tensor) {
+				assert.Zero(t, got.Size())
+				assert.Zero(t,
+					got.Data)
+			}},
 		"size 0 with NULL strides": {[]int64{4, 0, 3}, nil,
 			func(v *foreignVersioned) { v.tensor.strides, v.tensor.data = 0, 0 },
 			func(t *testing.T, got Tensor) { assert.Equal(t, []int64{24, 24, 8}, got.Strides) }},
@@ -75,7 +83,10 @@ func TestImportTakesEverySoundCase(t *testing.T) {
 			}},
 		"padded float4": {[]int64{5}, []int64{1},
 			func(v *foreignVersioned) { v.tensor.code, v.tensor.bits, v.flags = 17, 4, 4 },
-			func(t *testing.T, got Tensor) { assert.Equal(t, "float4_e2m1fn", got.DataType.String()) }},
+			func(t *testing.T, got Tensor) {
+				assert.Equal(t, "float4_e2m1fn",
+					got.DataType.String())
+			}},
 		"misaligned data": {[]int64{5}, []int64{1},
 			func(v *foreignVersioned) { v.tensor.byteOffset = 4 },
 			func(t *testing.T, got Tensor) { assert.False(t, got.Aligned()) }},
@@ -107,41 +118,81 @@ func TestImportRefusesWithTheReason(t *testing.T) {
 		spoil func(*foreignVersioned)
 		want  string
 	}{
-		"major version 0":         {func(v *foreignVersioned) { v.major = 0 }, "version: 0.3; only major version 1 can be read"},
-		"major version 2":         {func(v *foreignVersioned) { *v = foreignVersioned{major: 2} }, "version: 2.0; only"},
-		"unknown flags":           {func(v *foreignVersioned) { v.flags = 1 << 40 }, "flags: 0x10000000000 has bits"},
-		"negative ndim":           {func(v *foreignVersioned) { v.tensor.ndim = -1 }, "ndim: -1; allowed are 0 to 32"},
-		"huge ndim":               {func(v *foreignVersioned) { v.tensor.ndim = 1 << 30 }, "ndim: 1073741824; allowed"},
-		"device type 0":           {func(v *foreignVersioned) { v.tensor.deviceType = 0 }, "device: type 0 cannot be read"},
-		"negative device type":    {func(v *foreignVersioned) { v.tensor.deviceType = -7 }, "device: type -7 cannot be read"},
-		"a Metal handle":          {func(v *foreignVersioned) { v.tensor.deviceType = 8 }, "device: type 8 cannot be read"},
-		"negative device id":      {func(v *foreignVersioned) { v.tensor.deviceID = -1 }, "device: id -1 is negative"},
-		"no lanes":                {func(v *foreignVersioned) { v.tensor.lanes = 0 }, "dtype: 0 lanes; only 1 is allowed"},
-		"a vector type":           {func(v *foreignVersioned) { v.tensor.lanes = 4 }, "dtype: 4 lanes; only 1 is allowed"},
-		"no bits":                 {func(v *foreignVersioned) { v.tensor.bits = 0 }, "dtype: code 2 with 0 bits"},
-		"a float of 24 bits":      {func(v *foreignVersioned) { v.tensor.bits = 24 }, "dtype: code 2 with 24 bits"},
-		"a long double":           {func(v *foreignVersioned) { v.tensor.bits = 128 }, "dtype: code 2 with 128 bits"},
-		"an opaque handle":        {func(v *foreignVersioned) { v.tensor.code = 3 }, "dtype: code 3 with 64 bits"},
-		"an unknown code":         {func(v *foreignVersioned) { v.tensor.code = 200 }, "dtype: code 200 with 64 bits"},
-		"a bool of 1 bit":         {func(v *foreignVersioned) { v.tensor.code, v.tensor.bits = 6, 1 }, "dtype: code 6 with 1 bits"},
-		"packed float4":           {func(v *foreignVersioned) { v.tensor.code, v.tensor.bits = 17, 4 }, "dtype: code 17 packs items of 4 bits"},
-		"NULL shape":              {func(v *foreignVersioned) { v.tensor.shape = 0 }, "shape: NULL for 2 dimensions"},
-		"misaligned shape":        {func(v *foreignVersioned) { v.tensor.shape -= 4 }, "not aligned to 8 bytes"},
-		"misaligned strides":      {func(v *foreignVersioned) { v.tensor.strides -= 1 }, "not aligned to 8 bytes"},
-		"negative size":           {shape([]int64{3, -4}, []int64{4, 1}), "shape: entry 1 is -4; sizes are 0 or more"},
+		"major version 0": {func(v *foreignVersioned) { v.major = 0 },
+			"version: 0.3; only major version 1 can be read"},
+		"major version 2": {func(v *foreignVersioned) { *v = foreignVersioned{major: 2} },
+			"version: 2.0; only"},
+		"unknown flags": {func(v *foreignVersioned) { v.flags = 1 << 40 },
+			"flags: 0x10000000000 has bits"},
+		"negative ndim": {func(v *foreignVersioned) { v.tensor.ndim = -1 },
+			"ndim: -1; allowed are 0 to 32"},
+		"huge ndim": {func(v *foreignVersioned) { v.tensor.ndim = 1 << 30 },
+			"ndim: 1073741824; allowed"},
+		"device type 0": {func(v *foreignVersioned) { v.tensor.deviceType = 0 },
+			"device: type 0 cannot be read"},
+		"negative device type": {func(v *foreignVersioned) { v.tensor.deviceType = -7 },
+			"device: type -7 cannot be read"},
+		"a Metal handle": {func(v *foreignVersioned) { v.tensor.deviceType = 8 },
+			"device: type 8 cannot be read"},
+		"negative device id": {func(v *foreignVersioned) { v.tensor.deviceID = -1 },
+			"device: id -1 is negative"},
+		"no lanes": {func(v *foreignVersioned) { v.tensor.lanes = 0 },
+			"dtype: 0 lanes; only 1 is allowed"},
+		"a vector type": {func(v *foreignVersioned) { v.tensor.lanes = 4 },
+			"dtype: 4 lanes; only 1 is allowed"},
+		"no bits": {func(v *foreignVersioned) { v.tensor.bits = 0 },
+			"dtype: code 2 with 0 bits"},
+		"a float of 24 bits": {func(v *foreignVersioned) { v.tensor.bits = 24 },
+			"dtype: code 2 with 24 bits"},
+		"a long double": {func(v *foreignVersioned) { v.tensor.bits = 128 },
+			"dtype: code 2 with 128 bits"},
+		"an opaque handle": {func(v *foreignVersioned) { v.tensor.code = 3 },
+			"dtype: code 3 with 64 bits"},
+		"an unknown code": {func(v *foreignVersioned) { v.tensor.code = 200 },
+			"dtype: code 200 with 64 bits"},
+		"a bool of 1 bit": {func(v *foreignVersioned) {
+			v.tensor.code, v.tensor.bits = 6,
+				1
+		}, "dtype: code 6 with 1 bits"},
+		"packed float4": {func(v *foreignVersioned) {
+			v.tensor.code, v.tensor.bits = 17,
+				4
+		}, "dtype: code 17 packs items of 4 bits"},
+		"NULL shape": {func(v *foreignVersioned) { v.tensor.shape = 0 },
+			"shape: NULL for 2 dimensions"},
+		"misaligned shape": {func(v *foreignVersioned) { v.tensor.shape -= 4 },
+			"not aligned to 8 bytes"},
+		"misaligned strides": {func(v *foreignVersioned) { v.tensor.strides -= 1 },
+			"not aligned to 8 bytes"},
+		"negative size": {shape([]int64{3, -4}, []int64{4, 1}),
+			"shape: entry 1 is -4; sizes are 0 or more"},
 		"negative size and empty": {shape([]int64{0, -4}, []int64{4, 1}), "shape: entry 1 is -4"},
-		"too many bytes":          {shape([]int64{1 << 31, 1 << 30}, []int64{0, 0}), "shape: with entry 1 (1073741824) the tensor has more"},
-		"too many though empty":   {shape([]int64{1 << 62, 0, 1 << 62}, []int64{0, 0, 0}), "shape: with entry 0"},
-		"a stride beyond int64":   {shape([]int64{3}, []int64{1 << 60}), "strides: entry 0 is 1152921504606846976 items of 8 bytes"},
-		"a stride of int64's low": {shape([]int64{1}, []int64{math.MinInt64}), "strides: entry 0 is -9223372036854775808 items"},
-		"a far last element":      {shape([]int64{1 << 32}, []int64{1 << 40}), "strides: entry 0 (1099511627776 items) takes 4294967296 elements"},
-		"strides that add up":     {shape([]int64{2, 2}, []int64{1<<59 + 1<<58, 1<<59 + 1<<58}), "strides: entry 1"},
-		"below address 0":         {shape([]int64{1 << 20}, []int64{-1}), "leave the address space"},
-		"both ways too far":       {shape([]int64{2, 2}, []int64{1 << 59, -(1 << 59)}), "reach over more than 2^63"},
-		"NULL data":               {func(v *foreignVersioned) { v.tensor.data = 0 }, "data: NULL for a tensor that has elements"},
-		"NULL data with offset":   {func(v *foreignVersioned) { v.tensor.data, v.tensor.byteOffset = 0, 4096 }, "data: NULL"},
-		"an offset that wraps":    {func(v *foreignVersioned) { v.tensor.byteOffset = math.MaxUint64 }, "byte_offset: 18446744073709551615 from data"},
-		"the end of memory":       {func(v *foreignVersioned) { v.tensor.data = math.MaxUint64 - 8 }, "leave the address space"},
+		"too many bytes": {shape([]int64{1 << 31, 1 << 30}, []int64{0, 0}),
+			"shape: with entry 1 (1073741824) the tensor has more"},
+		"too many though empty": {shape([]int64{1 << 62, 0, 1 << 62}, []int64{0, 0, 0}),
+			"shape: with entry 0"},
+		"a stride beyond int64": {shape([]int64{3}, []int64{1 << 60}),
+			"strides: entry 0 is 1152921504606846976 items of 8 bytes"},
+		"a stride of int64's low": {shape([]int64{1}, []int64{math.MinInt64}),
+			"strides: entry 0 is -9223372036854775808 items"},
+		"a far last element": {shape([]int64{1 << 32}, []int64{1 << 40}),
+			"strides: entry 0 (1099511627776 items) takes 4294967296 elements"},
+		"strides that add up": {shape([]int64{2, 2}, []int64{1<<59 + 1<<58, 1<<59 + 1<<58}),
+			"strides: entry 1"},
+		"below address 0": {shape([]int64{1 << 20}, []int64{-1}),
+			"leave the address space"},
+		"both ways too far": {shape([]int64{2, 2}, []int64{1 << 59, -(1 << 59)}),
+			"reach over more than 2^63"},
+		"NULL data": {func(v *foreignVersioned) { v.tensor.data = 0 },
+			"data: NULL for a tensor that has elements"},
+		"NULL data with offset": {func(v *foreignVersioned) {
+			v.tensor.data,
+				v.tensor.byteOffset = 0, 4096
+		}, "data: NULL"},
+		"an offset that wraps": {func(v *foreignVersioned) { v.tensor.byteOffset = math.MaxUint64 },
+			"byte_offset: 18446744073709551615 from data"},
+		"the end of memory": {func(v *foreignVersioned) { v.tensor.data = math.MaxUint64 - 8 },
+			"leave the address space"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -177,7 +228,8 @@ func TestFreeWithoutDeleter(t *testing.T) {
 }
 
 func TestAlignedCountsThePartsOfAComplexNumber(t *testing.T) {
-	complex128s := Tensor{Data: 4104, DataType: DataType{Complex, 128, 1}, Shape: []int64{3, 1}, Strides: []int64{16, 3}}
+	complex128s := Tensor{Data: 4104, DataType: DataType{Complex, 128, 1}, Shape: []int64{3, 1},
+		Strides: []int64{16, 3}}
 	assert.True(t, complex128s.Aligned())
 	complex128s.Strides[0] = 20
 	assert.False(t, complex128s.Aligned())
@@ -187,7 +239,8 @@ func TestAlignedCountsThePartsOfAComplexNumber(t *testing.T) {
 
 func TestDeviceTypesHaveNames(t *testing.T) {
 	for device, name := range map[DeviceType]string{
-		CPU: "cpu", CUDA: "cuda", CUDAHost: "cuda_host", ROCMHost: "rocm_host", CUDAManaged: "cuda_managed", 99: "device type 99",
+		CPU: "cpu", CUDA: "cuda", CUDAHost: "cuda_host", ROCMHost: "rocm_host",
+		CUDAManaged: "cuda_managed", 99: "device type 99",
 	} {
 		assert.Equal(t, name, device.String())
 	}
@@ -240,7 +293,8 @@ func TestATensorAsAView(t *testing.T) {
 	tensor.Strides, tensor.DataType = nil, DataType{BFloat, 16, 1}
 	got, err = tensor.View()
 	require.NoError(t, err)
-	assert.Equal(t, alloc.View{Data: b.Data(), ItemSize: 2, Shape: []int64{4, 3}, Strides: []int64{6, 2}}, got)
+	assert.Equal(t, alloc.View{Data: b.Data(), ItemSize: 2, Shape: []int64{4, 3},
+		Strides: []int64{6, 2}}, got)
 	tensor.Device.Type = CUDA
 	_, err = tensor.View()
 	assert.ErrorContains(t, err, "device: cuda:0 is no memory of the host")

@@ -1,11 +1,22 @@
 package gufunc
 
-import "slices"
+// #include <stdlib.h>
+// #include "call.h"
+import "C"
 
-// arrange turns the operands so that their core dimensions are the last ones, and says where those of new outputs go.
+import (
+	"slices"
+	"unsafe"
+
+	"gridbuf/alloc"
+)
+
+// arrange turns the operands so that their core dimensions are the last ones, and says where those
+// of new outputs go.
 func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
 	cores, s := make([]coreAxes, len(r.Operands)), g.Signature
-	if r.Axes == nil && r.Axis == nil && r.AxisName == nil && !r.KeepDims || len(r.Operands) != len(s.Operands) {
+	if r.Axes == nil && r.Axis == nil && r.AxisName == nil && !r.KeepDims ||
+		len(r.Operands) != len(s.Operands) {
 		return cores, nil
 	}
 	r.Operands = slices.Clone(r.Operands)
@@ -15,7 +26,8 @@ func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
 	}
 	for i, e := range entries[:s.Inputs] {
 		if len(e) != len(s.Operands[i].Dims) {
-			return nil, setupError("axes: entry %d has %d axes, the operand's core has %d", i, len(e), len(s.Operands[i].Dims))
+			return nil, setupError("axes: entry %d has %d axes, the operand's core has %d", i,
+				len(e), len(s.Operands[i].Dims))
 		}
 		if err := s.turn(r, i, e); err != nil {
 			return nil, err
@@ -28,7 +40,8 @@ func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
 			want, whose = s.Operands[0].Dims, "an input's core, which keepdims keeps"
 		}
 		if len(e) != len(want) {
-			return nil, setupError("axes: an output's entry has %d axes, expected %d: those of %s", len(e), len(want), whose)
+			return nil, setupError("axes: an output's entry has %d axes, expected %d: those of %s",
+				len(e), len(want), whose)
 		}
 		if o.Absent {
 			cores[i] = coreAxes{axes: e, keep: r.KeepDims, named: r.AxisName != nil}
@@ -69,13 +82,15 @@ func (g *GUFunc) TurnShapes(r *Request) error {
 func (g *GUFunc) entries(r *Request) ([][]int64, error) {
 	s := g.Signature
 	if r.KeepDims && !s.keeps() {
-		return nil, setupError("keepdims: %s needs inputs with the same number of core dimensions and outputs with none", s)
+		return nil, setupError("keepdims: %s needs inputs with the same number of core "+
+			"dimensions and outputs with none", s)
 	}
 	if r.Axes != nil {
 		return s.listed(r)
 	}
 	if (r.Axis != nil || r.AxisName != nil) && !s.shares() {
-		return nil, setupError("axis: %s needs one core dimension that its operands share; use axes", s)
+		return nil, setupError("axis: %s needs one core dimension that its operands share; use "+
+			"axes", s)
 	}
 	entries := make([][]int64, len(s.Operands))
 	for i := range entries {
@@ -94,10 +109,12 @@ func (g *GUFunc) entries(r *Request) ([][]int64, error) {
 		case r.AxisName != nil && !o.Absent:
 			at := slices.Index(o.Dims, *r.AxisName)
 			if o.Dims == nil {
-				return nil, setupError("axis: %s is a name, and %s has none", *r.AxisName, s.operandName(i))
+				return nil, setupError("axis: %s is a name, and %s has none", *r.AxisName,
+					s.operandName(i))
 			}
 			if at < 0 {
-				return nil, setupError("axis: %s has no dimension %s", s.operandName(i), *r.AxisName)
+				return nil, setupError("axis: %s has no dimension %s", s.operandName(i),
+					*r.AxisName)
 			}
 			entries[i][0] = int64(at)
 		}
@@ -158,7 +175,8 @@ func (s *Signature) turn(r *Request, i int, entry []int64) error {
 	var last []int
 	for _, axis := range entry {
 		if axis < -ndim || axis >= ndim {
-			return setupError("axis: %d is out of range for %s, which has %d dimensions", axis, s.operandName(i), ndim)
+			return setupError("axis: %d is out of range for %s, which has %d dimensions", axis,
+				s.operandName(i), ndim)
 		}
 		at := int((axis + ndim) % ndim)
 		if slices.Contains(last, at) {
@@ -203,7 +221,10 @@ func (s *Signature) withoutKept(r *Request, i, kept int) error {
 
 // dropNames makes it a call without names unless every input has them or needs none.
 func (r *Request) dropNames(s *Signature) {
-	if !slices.ContainsFunc(r.Operands[:s.Inputs], func(o Operand) bool { return o.Dims == nil && len(o.Shape) > 0 }) {
+	if !slices.ContainsFunc(r.Operands[:s.Inputs], func(o Operand) bool {
+		return o.Dims == nil &&
+			len(o.Shape) > 0
+	}) {
 		return
 	}
 	for i := range r.Operands {
@@ -213,4 +234,99 @@ func (r *Request) dropNames(s *Signature) {
 		where := *r.Where
 		where.Dims, r.Where = nil, &where
 	}
+}
+
+// coreAxes says where the core of a new output goes: axes of the output, from the end where they
+// are negative.
+type coreAxes struct {
+	axes  []int64
+	keep  bool        // they are axes of size 1 that the memory has not
+	names []alloc.Dim // of kept axes
+	// by name: where it belongs in the order I, J, K, 0, 1, ... of the outer dimensions
+	named bool
+}
+
+// from says for each axis of the output which one of its memory it is: -1-k stands for the kept
+// axis k. dims are the memory's.
+func (p *coreAxes) from(dims []alloc.Dim) ([]int, error) {
+	kept := 0
+	if p.keep {
+		kept = len(p.axes)
+	}
+	total := len(dims) + kept
+	rest := total - len(p.axes)
+	from := slices.Repeat([]int{total}, total)
+	for k, axis := range p.axes {
+		at := int(axis)
+		if at < 0 {
+			at += total
+		}
+		if p.named {
+			name := alloc.Dim(0)
+			if !p.keep {
+				name = dims[rest+k]
+			} else if p.names != nil {
+				name = p.names[k]
+			}
+			for at = 0; at < rest && dims[at] < name; at++ {
+			}
+		}
+		if at < 0 || at >= total || from[at] != total {
+			return nil, setupError("axes: %d does not fit an output with %d dimensions", axis,
+				total)
+		}
+		from[at] = rest + k
+		if p.keep {
+			from[at] = -1 - k
+		}
+	}
+	next := 0
+	for d := range from {
+		if from[d] == total {
+			from[d] = next
+			next++
+		}
+	}
+	return from, nil
+}
+
+// reorder gives the plan of an output the order of axes that was asked for. It takes the plan.
+func (p *coreAxes) reorder(made *C.gb_plan, outer int) (*C.gb_plan, error) {
+	g := &made.geometry
+	n := int(g.ndim)
+	// an optional dimension is missing: nothing moves
+	if len(p.axes) == 0 || !p.keep && n-outer != len(p.axes) {
+		return made, nil
+	}
+	dims := unsafe.Slice((*alloc.Dim)(g.dims), n)
+	from, err := p.from(dims)
+	if err == nil && len(from) > alloc.MaxDims {
+		err = setupError("keepdims: the output would have %d dimensions; at most %d are allowed",
+			len(from), int(alloc.MaxDims))
+	}
+	if err != nil {
+		return made, err
+	}
+	to := C.gb_plan_new(C.int(len(from)))
+	if to == nil {
+		return made, alloc.ErrNoMemory.Errorf("no memory left for a call")
+	}
+	to.want, to.geometry.itemsize, to.device = made.want, g.itemsize, made.device
+	shape, strides := unsafe.Slice(g.shape, n), unsafe.Slice(g.strides, n)
+	toShape, toStrides := unsafe.Slice(to.geometry.shape,
+		len(from)), unsafe.Slice(to.geometry.strides, len(from))
+	toDims := unsafe.Slice((*alloc.Dim)(to.geometry.dims), len(from))
+	for d, at := range from {
+		if at >= 0 {
+			toShape[d], toStrides[d], toDims[d] = shape[at], strides[at], dims[at]
+			continue
+		}
+		toShape[d], toStrides[d] = 1, g.itemsize
+		if p.names != nil {
+			toDims[d] = p.names[-1-at]
+		}
+	}
+	C.gb_plan_finish(to)
+	C.free(unsafe.Pointer(made))
+	return to, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
+	"gridbuf/gufunc/kernels"
 )
 
 func TestInverseOfAStackWithASingularMatrix(t *testing.T) {
@@ -54,7 +55,8 @@ func TestFlagsNameTheElements(t *testing.T) {
 }
 
 func TestAllGoodHasNoCodes(t *testing.T) {
-	r, err := kernel(t, "sqrt").Call([]gufunc.Array{float64s(t, []int64{3}, 1, 4, 9)}, nil, gufunc.Options{})
+	r, err := kernel(t, "sqrt").Call([]gufunc.Array{float64s(t, []int64{3}, 1, 4, 9)}, nil,
+		gufunc.Options{})
 	require.NoError(t, err)
 	defer r.Free()
 	assert.True(t, r.AllGood())
@@ -63,7 +65,8 @@ func TestAllGoodHasNoCodes(t *testing.T) {
 }
 
 func TestAllFailed(t *testing.T) {
-	r, err := kernel(t, "divide").Call([]gufunc.Array{float64s(t, []int64{2}, 1, 0), float64s(t, []int64{1}, 0)}, nil, gufunc.Options{})
+	r, err := kernel(t, "divide").Call([]gufunc.Array{float64s(t, []int64{2}, 1, 0),
+		float64s(t, []int64{1}, 0)}, nil, gufunc.Options{})
 	require.NoError(t, err)
 	defer r.Free()
 	assert.True(t, r.AllFailed())
@@ -72,16 +75,17 @@ func TestAllFailed(t *testing.T) {
 
 func TestAPanicCostsOneElement(t *testing.T) {
 	types := []gufunc.Type{gufunc.Float64, gufunc.Float64}
-	g, err := gufunc.New("double", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types, Go: func(b gufunc.Block) int {
-		for i := range b.N {
-			x := *b.Float64(0, i)
-			if x < 0 {
-				panic("negative")
+	g, err := gufunc.New("double", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types,
+		Go: func(b gufunc.Block) int {
+			for i := range b.N {
+				x := *b.Float64(0, i)
+				if x < 0 {
+					panic("negative")
+				}
+				*b.Float64(1, i) = 2 * x
 			}
-			*b.Float64(1, i) = 2 * x
-		}
-		return 0
-	}}}, 0)
+			return 0
+		}}}, 0)
 	require.NoError(t, err)
 	x := float64s(t, []int64{100_000})
 	for i := range items(x) {
@@ -129,7 +133,8 @@ func TestMemoryOfOnesOwnForAnAbsentOutput(t *testing.T) {
 	g := kernel(t, "divide")
 	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
 	require.NoError(t, err)
-	c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{in.Operand, two.Operand, {Absent: true}}})
+	c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{in.Operand,
+		two.Operand, {Absent: true}}})
 	require.NoError(t, err)
 	defer c.Free()
 	_, err = g.Run(c, []unsafe.Pointer{in.Data, two.Data, unsafe.Add(in.Data, 8)}, gufunc.Options{})
@@ -147,21 +152,24 @@ func TestInPlaceKeepsInputsForTheMask(t *testing.T) {
 
 func TestOutputsMayNotOverlap(t *testing.T) {
 	x, one := float64s(t, []int64{4}, 1, 2, 3, 4), float64s(t, []int64{4})
-	_, err := kernel(t, "sqrt").Call([]gufunc.Array{x, view(one, 0, []int64{4}, []int64{0})}, nil, gufunc.Options{})
+	_, err := kernel(t, "sqrt").Call([]gufunc.Array{x, view(one, 0, []int64{4}, []int64{0})}, nil,
+		gufunc.Options{})
 	assert.ErrorContains(t, err, "share memory")
 	rows := float64s(t, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
-	_, err = kernel(t, "minmax").Call([]gufunc.Array{rows, view(one, 0, []int64{2}, []int64{8}), view(one, 1, []int64{2}, []int64{8})}, nil, gufunc.Options{})
+	_, err = kernel(t, "minmax").Call([]gufunc.Array{rows, view(one, 0, []int64{2}, []int64{8}),
+		view(one, 1, []int64{2}, []int64{8})}, nil, gufunc.Options{})
 	assert.ErrorContains(t, err, "two outputs")
 }
 
 // A kernel that is registered can be had by its name from everywhere, Python included.
 func ExampleRegister() {
-	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d", Kernel: func(b gufunc.Block) int {
-		for i := range b.N {
-			*b.Float64(1, i) = 2 * *b.Float64(0, i)
-		}
-		return 0 // how many elements it marked in b.Status
-	}})
+	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d",
+		Kernel: func(b gufunc.Block) int {
+			for i := range b.N {
+				*b.Float64(1, i) = 2 * *b.Float64(0, i)
+			}
+			return 0 // how many elements it marked in b.Status
+		}})
 	found, err := gufunc.Lookup("mine.double")
 	fmt.Println(found.Signature, found.Types, err)
 	// Output: ()->() d->d <nil>
@@ -170,7 +178,8 @@ func ExampleRegister() {
 // The largest item of each row: a kernel on vectors, over memory of the heap.
 func ExampleBlock_Float64At() {
 	g, _ := gufunc.New("largest", "(n)->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64, gufunc.Float64}, Go: func(b gufunc.Block) int {
+	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
+		gufunc.Float64}, Go: func(b gufunc.Block) int {
 		for e := range b.N {
 			best := *b.Float64At(0, e, 0)
 			for i := range b.Dims[0] {
@@ -222,13 +231,15 @@ func TestAnOutputNeedsEveryNameOfTheResult(t *testing.T) {
 	require.NoError(t, err)
 	plane, column := named([]int64{3, 4}, alloc.I, alloc.J), named([]int64{1}, alloc.K)
 	resolve := func(out gufunc.Operand) error {
-		c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{plane, column, out}})
+		c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{plane, column,
+			out}})
 		if err == nil {
 			c.Free()
 		}
 		return err
 	}
-	assert.ErrorContains(t, resolve(named([]int64{3, 4}, alloc.I, alloc.J)), "out: its dimensions [I J] lack K; the result has [I J K]")
+	assert.ErrorContains(t, resolve(named([]int64{3, 4}, alloc.I, alloc.J)),
+		"out: its dimensions [I J] lack K; the result has [I J K]")
 	assert.ErrorContains(t, resolve(named([]int64{2, 3, 4, 1})), "without names")
 	assert.NoError(t, resolve(named([]int64{1, 3, 4}, alloc.K, alloc.I, alloc.J)))
 	assert.NoError(t, resolve(named([]int64{3, 4, 1})))
@@ -241,8 +252,10 @@ func TestCoreAxesElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	resolve := func(change func(*gufunc.Request)) (string, error) {
 		q := &gufunc.Request{Kernel: n, Operands: []gufunc.Operand{
-			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8}, Dims: []alloc.Dim{alloc.I, alloc.J}},
-			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8}, Dims: []alloc.Dim{alloc.I, alloc.J}}, {Absent: true},
+			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
+				Dims: []alloc.Dim{alloc.I, alloc.J}},
+			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
+				Dims: []alloc.Dim{alloc.I, alloc.J}}, {Absent: true},
 		}}
 		change(q)
 		c, err := g.Resolve(q)
@@ -270,10 +283,86 @@ func TestCoreAxesElsewhere(t *testing.T) {
 		"axes: 1 entries for 3 operands":                     func(q *gufunc.Request) { q.Axes = [][]int64{{1}} },
 		"axes: entry 0 has 2 axes, the operand's core has 1": func(q *gufunc.Request) { q.Axes = [][]int64{{0, 1}, {0}} },
 		"axis: 2 is out of range for input 1, which has 2":   func(q *gufunc.Request) { q.Axes = [][]int64{{0}, {2}} },
-		"out: keepdims needs the kept axes to have size 1":   func(q *gufunc.Request) { q.KeepDims, q.Operands[2] = true, q.Operands[0] },
-		"axis: I is a name, and input 1 has none":            func(q *gufunc.Request) { q.AxisName, q.Operands[1].Dims = &name, nil },
+		"out: keepdims needs the kept axes to have size 1": func(q *gufunc.Request) {
+			q.KeepDims,
+				q.Operands[2] = true, q.Operands[0]
+		},
+		"axis: I is a name, and input 1 has none": func(q *gufunc.Request) {
+			q.AxisName,
+				q.Operands[1].Dims = &name, nil
+		},
 	} {
 		_, err := resolve(change)
 		assert.ErrorContains(t, err, why)
 	}
+}
+
+func three(t *testing.T, kind gufunc.Type) gufunc.Array {
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: kind.Size()})
+	require.NoError(t, err)
+	b, err := alloc.New(plan)
+	require.NoError(t, err)
+	t.Cleanup(b.Free)
+	a, err := gufunc.ArrayOf(b, kind)
+	require.NoError(t, err)
+	return a
+}
+
+// Bools become each type for a kernel that copies, and what it gives becomes complex: all the
+// numbers that there are.
+func TestEveryNumberConverts(t *testing.T) {
+	truths, results := three(t, gufunc.Bool), three(t, gufunc.Complex128)
+	copy(unsafe.Slice((*bool)(truths.Data), 3), []bool{true, false, true})
+	for kind := gufunc.Bool; kind < gufunc.Datetime; kind++ {
+		size := int(kind.Size())
+		g, err := gufunc.New("copy", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
+			Types: []gufunc.Type{kind, kind}, Go: func(b gufunc.Block) int {
+				for i := range b.N {
+					copy(unsafe.Slice((*byte)(b.At(1, i)), size),
+						unsafe.Slice((*byte)(b.At(0, i)), size))
+				}
+				return 0
+			}}}, 0)
+		require.NoError(t, err, kind)
+		_, err = g.Call([]gufunc.Array{truths, results}, nil, gufunc.Options{})
+		require.NoError(t, err, kind)
+		assert.Equal(t, []complex128{1, 0, 1}, unsafe.Slice((*complex128)(results.Data), 3), kind)
+	}
+}
+
+// float64s is a C-ordered array of the shape over memory from the heap.
+func float64s(t testing.TB, shape []int64, values ...float64) gufunc.Array {
+	t.Helper()
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: 8})
+	require.NoError(t, err)
+	b, err := alloc.New(plan)
+	require.NoError(t, err)
+	t.Cleanup(b.Free)
+	a, err := gufunc.ArrayOf(b, alloc.Float64)
+	require.NoError(t, err)
+	clear(items(a)[copy(items(a), values):])
+	return a
+}
+
+// items are the values of a packed float64 array in memory order.
+func items(a gufunc.Array) []float64 {
+	n := int64(1)
+	for _, s := range a.Shape {
+		n *= s
+	}
+	return unsafe.Slice((*float64)(a.Data), n)
+}
+
+// view is part of an array: another shape, other strides, first element at first.
+func view(a gufunc.Array, first int64, shape, strides []int64) gufunc.Array {
+	a.Shape, a.Strides = shape, strides
+	a.Data = unsafe.Add(a.Data, first*a.Type.Size())
+	return a
+}
+
+func kernel(t testing.TB, name string) *gufunc.GUFunc {
+	t.Helper()
+	g, err := kernels.New(name)
+	require.NoError(t, err)
+	return g
 }

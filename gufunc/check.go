@@ -13,7 +13,9 @@ import (
 
 func init() {
 	handover.Call = func(c any) unsafe.Pointer { return c.(*Call).call.Take(callName) }
-	handover.Reduction = func(r any) unsafe.Pointer { return r.(*Reduction).reduction.Take(reductionName) }
+	handover.Reduction = func(r any) unsafe.Pointer {
+		return r.(*Reduction).reduction.Take(reductionName)
+	}
 }
 
 // What programs give is looked at here, before anything is worked out: unknown types, lists of
@@ -36,10 +38,12 @@ func (g *GUFunc) checkArgs(inputs []TypeArg) error {
 	}
 	for i, a := range inputs {
 		if a.Weak > WeakComplex {
-			return setupError("%s: weak number of kind %d", g.Signature.operandName(i), uint8(a.Weak))
+			return setupError("%s: weak number of kind %d", g.Signature.operandName(i),
+				uint8(a.Weak))
 		}
 		if a.Weak == Strong && !isElement(a.Type) {
-			return setupError("%s: unknown element type %d", g.Signature.operandName(i), int32(a.Type))
+			return setupError("%s: unknown element type %d", g.Signature.operandName(i),
+				int32(a.Type))
 		}
 	}
 	return nil
@@ -48,7 +52,8 @@ func (g *GUFunc) checkArgs(inputs []TypeArg) error {
 func checkTypes(types []Type) error {
 	for i, t := range types {
 		if !isElement(t) {
-			return setupError("kernels: type %d of operand %d is none that a kernel can have", int32(t), i)
+			return setupError("kernels: type %d of operand %d is none that a kernel can have",
+				int32(t), i)
 		}
 	}
 	return nil
@@ -101,7 +106,8 @@ func (g *GUFunc) checkRequest(r *Request) error {
 		}
 	}
 	if r.Sizes != nil && len(r.Sizes) != len(s.Dims) {
-		return setupError("sizes: %d for the %d core dimensions of %s", len(r.Sizes), len(s.Dims), s)
+		return setupError("sizes: %d for the %d core dimensions of %s", len(r.Sizes), len(s.Dims),
+			s)
 	}
 	return checkMask(r.Where)
 }

@@ -20,12 +20,18 @@ import (
 func TestOperandsThatAreNone(t *testing.T) {
 	add, x := kernel(t, "add"), float64s(t, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for why, change := range map[string]func(*gufunc.Array){
-		"unknown element type 77":                   func(a *gufunc.Array) { a.Type = 77 },
-		"unknown element type -1":                   func(a *gufunc.Array) { a.Type = -1 },
-		"unknown element type 0":                    func(a *gufunc.Array) { a.Type = alloc.Raw },
-		"2 dimensions and 1 strides":                func(a *gufunc.Array) { a.Strides = a.Strides[:1] },
-		"33 dimensions and 33 strides":              func(a *gufunc.Array) { a.Shape, a.Strides = make([]int64, 33), make([]int64, 33) },
-		"Shape[1] is -3":                            func(a *gufunc.Array) { a.Shape = []int64{2, -3} },
+		"unknown element type 77":    func(a *gufunc.Array) { a.Type = 77 },
+		"unknown element type -1":    func(a *gufunc.Array) { a.Type = -1 },
+		"unknown element type 0":     func(a *gufunc.Array) { a.Type = alloc.Raw },
+		"2 dimensions and 1 strides": func(a *gufunc.Array) { a.Strides = a.Strides[:1] },
+		"33 dimensions and 33 strides": func(a *gufunc.Array) {
+			a.Shape,
+				a.Strides = make([]int64, 33), make([]int64, 33)
+		},
+		"Shape[1] is -3": func(a *gufunc.Array) {
+			a.Shape = []int64{2,
+				-3}
+		},
 		"1 names for 2 dimensions":                  func(a *gufunc.Array) { a.Dims = []alloc.Dim{alloc.I} },
 		"Data is nil, and shape [2 3] has elements": func(a *gufunc.Array) { a.Data = nil },
 	} {
@@ -43,12 +49,14 @@ func TestOperandsThatAreNone(t *testing.T) {
 		_, err = add.Reduce(bad, gufunc.ReduceOptions{})
 		require.ErrorIs(t, err, alloc.ErrInvalid)
 		assert.Regexp(t, "array: |input 0: ", err.Error())
-		_, err = add.Reduce(x, gufunc.ReduceOptions{Where: &bad, Identity: unsafe.Pointer(new(float64))})
+		_, err = add.Reduce(x, gufunc.ReduceOptions{Where: &bad,
+			Identity: unsafe.Pointer(new(float64))})
 		assert.ErrorContains(t, err, "where: ")
 	}
 	_, err := add.Call([]gufunc.Array{x, x}, &x, gufunc.Options{})
 	assert.EqualError(t, err, "where: expected bools, got float64")
-	nothing := gufunc.Array{Operand: gufunc.Operand{Type: alloc.Float64, Shape: []int64{0, 3}, Strides: []int64{24, 8}}}
+	nothing := gufunc.Array{Operand: gufunc.Operand{Type: alloc.Float64, Shape: []int64{0, 3},
+		Strides: []int64{24, 8}}}
 	r, err := add.Call([]gufunc.Array{nothing, nothing}, nil, gufunc.Options{})
 	require.NoError(t, err, "no elements, and so no memory")
 	r.Free()
@@ -57,7 +65,8 @@ func TestOperandsThatAreNone(t *testing.T) {
 func TestTypesThatNoKernelHas(t *testing.T) {
 	g := kernel(t, "add")
 	strong := gufunc.TypeArg{Type: alloc.Float64}
-	for _, args := range [][]gufunc.TypeArg{{strong, {Type: 77}}, {strong, {Type: alloc.Raw}}, {strong, {Weak: 9}}} {
+	for _, args := range [][]gufunc.TypeArg{{strong, {Type: 77}}, {strong, {Type: alloc.Raw}},
+		{strong, {Weak: 9}}} {
 		_, err := g.SelectKernel(args)
 		require.ErrorIs(t, err, alloc.ErrInvalid)
 		assert.ErrorContains(t, err, "input 1: ")
@@ -68,13 +77,16 @@ func TestTypesThatNoKernelHas(t *testing.T) {
 	assert.EqualError(t, err, "casting: Casting(9) is no rule")
 	three := []gufunc.Type{alloc.Float64, alloc.Float64, 77}
 	for _, k := range []gufunc.Kernel{
-		{Form: gufunc.NumPyLoop, Function: 8, Types: three}, {Form: 7, Function: 8, Types: three[:2:2]},
-		{Types: []gufunc.Type{alloc.Raw, alloc.Raw, alloc.Raw}, Function: 8, Form: gufunc.StatusLoop},
+		{Form: gufunc.NumPyLoop, Function: 8, Types: three}, {Form: 7, Function: 8,
+			Types: three[:2:2]},
+		{Types: []gufunc.Type{alloc.Raw, alloc.Raw, alloc.Raw}, Function: 8,
+			Form: gufunc.StatusLoop},
 	} {
 		_, err := g.Add(k)
 		require.ErrorIs(t, err, alloc.ErrInvalid)
 	}
-	_, err = g.AddState(gufunc.StateKernel{Step: 8, Merge: 8, Final: 8, Init: []byte{0}, Types: three})
+	_, err = g.AddState(gufunc.StateKernel{Step: 8, Merge: 8, Final: 8, Init: []byte{0},
+		Types: three})
 	require.ErrorIs(t, err, alloc.ErrInvalid)
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{5}, ItemSize: 1})
 	require.NoError(t, err)
@@ -96,10 +108,12 @@ func TestWhatIsFreedIsGone(t *testing.T) {
 	require.NoError(t, err)
 	freed.Free()
 	for why, c := range map[string]*gufunc.Call{
-		"gufunc.Call: it is used after Free": freed, "gufunc.Call: the zero value holds nothing": {},
+		"gufunc.Call: it is used after Free":        freed,
+		"gufunc.Call: the zero value holds nothing": {},
 	} {
 		c.Free()
-		for _, use := range []func(){func() { c.Elements() }, func() { c.Chunks() }, func() { c.OuterShape() }} {
+		for _, use := range []func(){func() { c.Elements() }, func() { c.Chunks() },
+			func() { c.OuterShape() }} {
 			assert.PanicsWithValue(t, why, use)
 		}
 		_, err := g.Run(c, []unsafe.Pointer{x.Data, x.Data, x.Data}, gufunc.Options{})
@@ -123,7 +137,8 @@ func TestWhatIsFreedIsGone(t *testing.T) {
 	sum.Free()
 	sum.Free()
 	assert.PanicsWithValue(t, "gufunc.Reduction: it is used after Free", func() { sum.Tasks() })
-	assert.PanicsWithValue(t, "gufunc.Reduction: the zero value holds nothing", func() { new(gufunc.Reduction).Shape() })
+	assert.PanicsWithValue(t, "gufunc.Reduction: the zero value holds nothing",
+		func() { new(gufunc.Reduction).Shape() })
 }
 
 func TestTheZeroGUFunc(t *testing.T) {
@@ -166,7 +181,8 @@ func (d drawer) operand() gufunc.Operand {
 	if d.IntN(8) == 0 {
 		n = 0
 	}
-	o := gufunc.Operand{Type: alloc.Type(d.IntN(22) - 1), Shape: d.ints(n, -1, 4), Strides: d.ints(n, -64, 64)}
+	o := gufunc.Operand{Type: alloc.Type(d.IntN(22) - 1), Shape: d.ints(n, -1, 4),
+		Strides: d.ints(n, -64, 64)}
 	if d.IntN(8) > 0 {
 		o.Type, o.Shape = alloc.Float64, d.ints(n, 2, 3)
 	}
@@ -224,9 +240,11 @@ func (d drawer) request(g *gufunc.GUFunc) *gufunc.Request {
 func TestDrawnRequestsAreAnswered(t *testing.T) {
 	d := drawer{rand.New(rand.NewPCG(7, 77))}
 	nothing := func(gufunc.Block) int { return 0 }
-	gufuncs := []*gufunc.GUFunc{kernel(t, "add"), kernel(t, "inv"), kernel(t, "dot"), kernel(t, "moments")}
+	gufuncs := []*gufunc.GUFunc{kernel(t, "add"), kernel(t, "inv"), kernel(t, "dot"),
+		kernel(t, "moments")}
 	for _, signature := range []string{
-		"(n?,k),(k,m?)->(n?,m?)", "(n|1),(n|1)->()", "(m),(n)->(m+n-1)", "(3),(n,3)->(n)", "()->(),();k:i64", "->(n)",
+		"(n?,k),(k,m?)->(n?,m?)", "(n|1),(n|1)->()", "(m),(n)->(m+n-1)", "(3),(n,3)->(n)",
+		"()->(),();k:i64", "->(n)",
 	} {
 		g, err := gufunc.New("drawn", signature, nil, 0)
 		require.NoError(t, err)
@@ -297,15 +315,17 @@ func TestCallsAndReductionsAreCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		elements := atomic.Int64{}
 		types := []gufunc.Type{alloc.Float64, alloc.Float64}
-		slow, err := gufunc.New("slow", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types, Go: func(b gufunc.Block) int {
-			if elements.Add(int64(b.N)) > 50 {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-			return 0
-		}}}, 0)
+		slow, err := gufunc.New("slow", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
+			Types: types, Go: func(b gufunc.Block) int {
+				if elements.Add(int64(b.N)) > 50 {
+					cancel()
+				}
+				time.Sleep(time.Millisecond)
+				return 0
+			}}}, 0)
 		require.NoError(t, err)
-		_, err = slow.Call([]gufunc.Array{float64s(t, []int64{1_000_000})}, nil, gufunc.Options{Context: ctx, Workers: workers})
+		_, err = slow.Call([]gufunc.Array{float64s(t, []int64{1_000_000})}, nil,
+			gufunc.Options{Context: ctx, Workers: workers})
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Less(t, elements.Load(), int64(900_000))
 		cancel()
@@ -315,7 +335,8 @@ func TestCallsAndReductionsAreCancelled(t *testing.T) {
 	large := float64s(t, []int64{4_000_000})
 	began := time.Now()
 	for err == nil || time.Since(began) < time.Minute {
-		o := gufunc.ReduceOptions{Context: ctx, Sequential: true, Identity: unsafe.Pointer(new(float64))}
+		o := gufunc.ReduceOptions{Context: ctx, Sequential: true,
+			Identity: unsafe.Pointer(new(float64))}
 		r, failure := kernel(t, "add").Reduce(large, o)
 		if err = failure; err != nil {
 			break
@@ -323,7 +344,8 @@ func TestCallsAndReductionsAreCancelled(t *testing.T) {
 		r.Free()
 	}
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	r, err := kernel(t, "add").Reduce(x, gufunc.ReduceOptions{Context: context.Background(), Identity: unsafe.Pointer(new(float64))})
+	r, err := kernel(t, "add").Reduce(x, gufunc.ReduceOptions{Context: context.Background(),
+		Identity: unsafe.Pointer(new(float64))})
 	require.NoError(t, err)
 	r.Free()
 }

@@ -3,7 +3,14 @@ package gufunc
 // #include "types.h"
 import "C"
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"gridbuf/alloc"
+	"gridbuf/internal/message"
+)
 
 // Flags are the floating-point exceptions that make an element fail.
 type Flags uint8
@@ -59,7 +66,9 @@ func (g *GUFunc) Add(k Kernel) (int, error) {
 		return 0, setupError("kernels: there is no %s", k.Form)
 	}
 	if len(k.Types) != len(g.Signature.Operands) {
-		return 0, setupError("kernels: %s has types for %d operands, %s has %d", typesText(k.Types, g.Signature.Inputs), len(k.Types), g.Signature, len(g.Signature.Operands))
+		return 0, setupError("kernels: %s has types for %d operands, %s has %d",
+			typesText(k.Types, g.Signature.Inputs), len(k.Types), g.Signature,
+			len(g.Signature.Operands))
 	}
 	switch {
 	case k.Form == GoLoop && k.Go == nil:
@@ -67,7 +76,8 @@ func (g *GUFunc) Add(k Kernel) (int, error) {
 	case k.Form != GoLoop && k.Function == 0:
 		return 0, setupError("kernels: the address of a loop is 0")
 	case k.Form != GoLoop && k.Data != 0 && len(g.Signature.Uniforms) > 0:
-		return 0, setupError("kernels: data cannot be given where the signature has uniform parameters; the loop's data points to them")
+		return 0, setupError("kernels: data cannot be given where the signature has uniform " +
+			"parameters; the loop's data points to them")
 	}
 	if k.Form == GoLoop {
 		k.Function, k.Data = g.goLoop(k.Go)
@@ -96,4 +106,156 @@ func typesText(types []Type, inputs int) string {
 		b.WriteByte(t.Char())
 	}
 	return b.String()
+}
+
+// Array is an operand with memory: what a Go program passes to Call. Memory of Go's is pinned while
+// a call runs.
+type Array struct {
+	Operand
+	Data unsafe.Pointer
+}
+
+// ArrayOf describes a buffer whose items are of type t; they have the size of the plan's.
+func ArrayOf(b *alloc.Buffer, t Type) (Array, error) {
+	v, err := b.View(t)
+	return Array{Operand{Type: v.Type, Shape: v.Shape, Strides: v.Strides}, v.Data}, err
+}
+
+// Result is what a call gives: the outputs, and how it went.
+type Result struct {
+	Outputs []Array
+	*Outcome
+	buffers []*alloc.Buffer
+}
+
+// Free gives the memory of allocated outputs back, which have no address afterwards.
+func (r *Result) Free() {
+	for i := range r.buffers {
+		r.Outputs[len(r.Outputs)-len(r.buffers)+i].Data = nil
+	}
+	for _, b := range r.buffers {
+		b.Free()
+	}
+	r.buffers = nil
+}
+
+// allocate adds an output.
+func (r *Result) allocate(s *alloc.Spec, t Type) error {
+	p, err := alloc.NewPlan(s)
+	if err != nil {
+		return err
+	}
+	b, err := alloc.New(p)
+	if err != nil {
+		return err
+	}
+	a, err := ArrayOf(b, t)
+	if err != nil {
+		b.Free()
+		return err
+	}
+	r.buffers = append(r.buffers, b)
+	r.Outputs = append(r.Outputs, a)
+	return nil
+}
+
+// Call selects a kernel, resolves, allocates missing outputs and runs, in one go. Give
+// inputs, then the outputs that exist; where may be nil.
+func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error) {
+	if err := g.ready(); err != nil {
+		return nil, err
+	}
+	s := g.Signature
+	if len(operands) < s.Inputs || len(operands) > len(s.Operands) {
+		return nil, setupError("%s: %d operands given; %s takes %d inputs and up to %d outputs",
+			g.Name, len(operands), s, s.Inputs, s.Outputs())
+	}
+	for i := range operands {
+		if err := operands[i].checkData(s.operandName(i)); err != nil {
+			return nil, err
+		}
+	}
+	if where != nil {
+		if err := where.checkData("where"); err != nil {
+			return nil, err
+		}
+	}
+	types := make([]TypeArg, s.Inputs)
+	for i := range types {
+		types[i].Type = operands[i].Type
+	}
+	n, err := g.SelectKernel(types)
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{Kernel: n}
+	for i := range s.Operands {
+		if i < len(operands) {
+			r.Operands = append(r.Operands, operands[i].Operand)
+		} else {
+			r.Operands = append(r.Operands, Operand{Absent: true})
+		}
+	}
+	if where != nil {
+		r.Where = &where.Operand
+	}
+	c, err := g.Resolve(r)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Free()
+	return g.callResolved(c, r, operands, where, o)
+}
+
+func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Array,
+	o Options) (*Result, error) {
+	result := &Result{Outputs: slices.Clone(operands[g.Signature.Inputs:])}
+	for i := len(operands); i < len(r.Operands); i++ {
+		if err := result.allocate(c.specs[i], r.Operands[i].Type); err != nil {
+			result.Free()
+			return nil, err
+		}
+	}
+	data := make([]unsafe.Pointer, 0, len(r.Operands)+1)
+	for _, a := range slices.Concat(operands[:g.Signature.Inputs], result.Outputs) {
+		data = append(data, a.Data)
+	}
+	if where != nil {
+		data = append(data, where.Data)
+	}
+	var err error
+	if result.Outcome, err = g.Run(c, data, o); err != nil {
+		result.Free()
+		return nil, err
+	}
+	return result, nil
+}
+
+// SignatureError says that a gufunc or a call cannot be set up: a signature that
+// does not parse, operands that do not fit it, types without a kernel.
+type SignatureError struct {
+	Message   string
+	Signature string // empty: the error is not about one place in a signature
+	At        int    // byte offset into Signature, -1 for none
+}
+
+// Error is the message and, where there is a place to show, the signature with a
+// caret under it.
+func (e *SignatureError) Error() string {
+	if e.Signature == "" || e.At < 0 {
+		return e.Message
+	}
+	return message.Format("%s\n    %s\n    %s^", e.Message, e.Signature,
+		strings.Repeat(" ", min(e.At, len(e.Signature))))
+}
+
+// Unwrap gives [alloc.ErrInvalid], for errors.Is.
+func (e *SignatureError) Unwrap() error { return alloc.ErrInvalid }
+
+func (s *Signature) errorAt(at int, format string, args ...any) error {
+	return &SignatureError{Message: message.Format(format, args...), Signature: s.Text, At: at}
+}
+
+func setupError(format string, args ...any) error {
+	return &SignatureError{Message: message.Format(format, args...), At: -1}
 }

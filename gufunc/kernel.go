@@ -1,11 +1,15 @@
 package gufunc
 
 // #include "call.h"
+// intptr_t gb_gu_go_loop(char **args, intptr_t *dims, intptr_t *steps, void *data,
+//                        uint8_t *status);
 import "C"
 
 import (
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"gridbuf/internal/message"
@@ -17,9 +21,11 @@ type Form int32
 
 // The forms of kernels.
 const (
-	NumPyLoop  Form = C.GB_GU_NUMPY_LOOP  // void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
-	StatusLoop Form = C.GB_GU_STATUS_LOOP // intptr_t f(..., uint8_t *status): the same, and says which elements failed
-	GoLoop     Form = C.GB_GU_GO_LOOP     // a Go function
+	// void f(char **args, intptr_t const *dims, intptr_t const *steps, void *data)
+	NumPyLoop Form = C.GB_GU_NUMPY_LOOP
+	// intptr_t f(..., uint8_t *status): the same, and says which elements failed
+	StatusLoop Form = C.GB_GU_STATUS_LOOP
+	GoLoop     Form = C.GB_GU_GO_LOOP // a Go function
 )
 
 func (f Form) String() string {
@@ -151,7 +157,8 @@ func Lookup(name string) (Registered, error) {
 	r, ok := registered.byName[name]
 	registered.RUnlock()
 	if !ok {
-		return r, setupError("name: no Go kernel %q is registered; there are %v; a main package of your own adds some (docs/gufuncs.md)", name, RegisteredNames())
+		return r, setupError("name: no Go kernel %q is registered; there are %v; a main package "+
+			"of your own adds some (docs/gufuncs.md)", name, RegisteredNames())
 	}
 	return r, nil
 }
@@ -181,13 +188,178 @@ func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
 		t, ok := TypeOf(text[i])
 		if !ok {
 			return nil, &SignatureError{
-				Message: "types: no kernel can have this type; allowed are NumPy's characters " + typeChars(), Signature: text, At: i,
+				Message: "types: no kernel can have this type; allowed are NumPy's characters " +
+					typeChars(), Signature: text, At: i,
 			}
 		}
 		types = append(types, t)
 	}
 	if len(types) != inputs+outputs || arrow >= 0 && arrow != inputs {
-		return nil, setupError("types: %q does not fit %d inputs and %d outputs", text, inputs, outputs)
+		return nil, setupError("types: %q does not fit %d inputs and %d outputs", text, inputs,
+			outputs)
 	}
 	return types, nil
+}
+
+// StateKernel is a reduction that carries more than one number. Step, Merge and Final are
+// C functions (see gb_gu_state_kernel in reduction.h); Init is the state before the first element.
+type StateKernel struct {
+	Step, Merge, Final, Data uintptr
+	Init                     []byte
+	Types                    []Type // of the input, then of the results
+	AnyOrder                 bool   // elements may come in any order: their index does not count
+}
+
+// AddState registers a reduction with a state and returns its number.
+func (g *GUFunc) AddState(k StateKernel) (int, error) {
+	if err := g.ready(); err != nil {
+		return 0, err
+	}
+	if err := checkTypes(k.Types); err != nil {
+		return 0, err
+	}
+	if g.Signature.Inputs != 1 || len(k.Types) != len(g.Signature.Operands) {
+		return 0, setupError("kernels: a reduction with a state has one input and the results of "+
+			"%s", g.Signature)
+	}
+	if k.Step == 0 || k.Merge == 0 || k.Final == 0 || len(k.Init) == 0 {
+		return 0, setupError("kernels: a reduction with a state needs step, merge, final and an " +
+			"initial state")
+	}
+	return g.states.add(k), nil
+}
+
+// State is the reduction with a number.
+func (g *GUFunc) State(n int) (StateKernel, error) {
+	all := g.states.list()
+	if n < 0 || n >= len(all) {
+		return StateKernel{}, setupError("kernel: number %d of %d with a state", n, len(all))
+	}
+	return all[n], nil
+}
+
+// lastPanic keeps what a Go kernel panicked with, for LastPanic.
+var lastPanic atomic.Value
+
+// LastPanic is what the last panic of a Go kernel said, with its stack; empty when
+// there was none.
+func LastPanic() string {
+	s, _ := lastPanic.Load().(string)
+	return s
+}
+
+// goKernels are the kernels that calls name by a number, which is the data of their loop: C memory
+// has no pointers of Go.
+var goKernels = numbered[GoKernel]{byNumber: map[uintptr]GoKernel{}}
+
+// goLoop is the loop of all kernels that are written in Go, and the number of this one, which lives
+// as long as its gufunc.
+func (g *GUFunc) goLoop(k GoKernel) (function, data uintptr) {
+	number := goKernels.add(k)
+	runtime.AddCleanup(g, goKernels.remove, number)
+	return uintptr(unsafe.Pointer(C.gb_gu_go_loop)), number
+}
+
+// gb_gu_go_loop runs a kernel over a block, on whichever thread has taken it. When the kernel
+// panics, the block is run again element by element to find out where.
+//
+//export gb_gu_go_loop
+func gb_gu_go_loop(args **C.char, dims, steps *C.intptr_t, data unsafe.Pointer,
+	status *C.uint8_t) (failed C.intptr_t) {
+	defer func() {
+		if r := recover(); r != nil { // a fault of our own: kernels have their recover
+			lastPanic.Store(message.Panic(r))
+			failed = *dims
+		}
+	}()
+	call := (*C.gb_gu_call)(data)
+	here := &place{call, unsafe.Slice(args, int(call.nop)),
+		unsafe.Slice(steps, C.GB_GU_MAXARGS*(1+C.GB_GU_MAXCORE))}
+	defer func() { *here = place{} }()
+	block := Block{N: int(*dims), Status: unsafe.Slice((*uint8)(status), int(*dims)), place: here}
+	for _, size := range unsafe.Slice((*int64)(&call.core[0]), int(call.ncore)) {
+		block.Dims = append(block.Dims, int(size))
+	}
+	k := goKernels.get(uintptr(call.data))
+	n, ok := guarded(k, block)
+	if !ok {
+		n = each(k, block)
+	}
+	return C.intptr_t(n)
+}
+
+func each(k GoKernel, block Block) int {
+	failed := 0
+	clear(block.Status)
+	for i := range block.N {
+		one := block
+		one.N, one.Status = 1, block.Status[i:i+1]
+		n, ok := guarded(k, one)
+		if !ok {
+			one.Status[0], n = CodePanic, 1
+		}
+		failed += n
+		at := block.place
+		for o := range at.args {
+			at.args[o] = (*C.char)(unsafe.Add(unsafe.Pointer(at.args[o]), int(at.steps[o])))
+		}
+	}
+	return failed
+}
+
+// guarded calls a kernel; false when it panicked.
+func guarded(k GoKernel, b Block) (failed int, ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			lastPanic.Store(message.Panic(r))
+		}
+	}()
+	return k(b), true
+}
+
+// growing is a list that only grows; readers see one that does not change under them.
+type growing[T any] struct {
+	mu  sync.RWMutex
+	all []T
+}
+
+// add gives the number of what it adds.
+func (l *growing[T]) add(item T) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all[:len(l.all):len(l.all)], item)
+	return len(l.all) - 1
+}
+
+// numbered are items by numbers that are never used again.
+type numbered[T any] struct {
+	mu       sync.RWMutex
+	last     uintptr
+	byNumber map[uintptr]T
+}
+
+func (l *numbered[T]) add(item T) uintptr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last++
+	l.byNumber[l.last] = item
+	return l.last
+}
+
+func (l *numbered[T]) get(number uintptr) T {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.byNumber[number]
+}
+
+func (l *numbered[T]) remove(number uintptr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byNumber, number)
+}
+
+func (l *growing[T]) list() []T {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.all
 }

@@ -4,7 +4,13 @@ package gufunc
 // #include "reduction.h"
 import "C"
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+
+	"gridbuf/internal/message"
+	"gridbuf/internal/sorting"
+)
 
 // How a reduction is cut up. Nothing here depends on the number of workers, so neither do
 // the results.
@@ -24,7 +30,8 @@ func (p *reducePlanner) compile() error {
 	c, q := p.c, p.q
 	in, where := p.arrange()
 	c.in_offset, c.where_offset = C.int64_t(in), C.int64_t(where)
-	c.nkept, c.nfold, c.nout = C.int32_t(len(p.kept)), C.int32_t(len(p.fold)), C.int32_t(len(q.Outs))
+	c.nkept, c.nfold, c.nout = C.int32_t(len(p.kept)), C.int32_t(len(p.fold)),
+		C.int32_t(len(q.Outs))
 	c.kept_n, c.fold_n = C.int64_t(elements(p.kept)), C.int64_t(elements(p.fold))
 	if int64(c.kept_n) > maxElements || int64(c.fold_n) > maxElements {
 		return setupError("array: too many elements to reduce")
@@ -43,10 +50,12 @@ func (p *reducePlanner) compile() error {
 func (p *reducePlanner) operands() {
 	c, q := p.c, p.q
 	for d, l := range p.kept {
-		c.kept_shape[d], c.kept_where[d], c.in.strides[d] = C.int64_t(l.n), C.int64_t(l.where), C.int64_t(l.in)
+		c.kept_shape[d], c.kept_where[d], c.in.strides[d] = C.int64_t(l.n), C.int64_t(l.where),
+			C.int64_t(l.in)
 	}
 	for d, l := range p.fold {
-		c.fold_shape[d], c.fold_where[d], c.fold_in[d] = C.int64_t(l.n), C.int64_t(l.where), C.int64_t(l.in)
+		c.fold_shape[d], c.fold_where[d], c.fold_in[d] = C.int64_t(l.n), C.int64_t(l.where),
+			C.int64_t(l.in)
 	}
 	describe(&c.in, &q.Array, p.to)
 	for i := range q.Outs {
@@ -83,10 +92,12 @@ func (p *reducePlanner) function() {
 	set(&c.flags, q.Where != nil, C.GB_GU_R_MASKED)
 	set(&c.flags, q.Identity, C.GB_GU_R_IDENTITY)
 	inner := p.fold[len(p.fold)-1].n
-	set(&c.flags, c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 && inner < C.GB_GU_SHORT_RUN, C.GB_GU_R_STAGED)
+	set(&c.flags, c.in.staged != 0 || c.flags&C.GB_GU_R_ACROSS == 0 && len(p.fold) > 1 &&
+		inner < C.GB_GU_SHORT_RUN, C.GB_GU_R_STAGED)
 	if !q.State {
 		set(&c.flags, p.kernel.Folds && !q.OneByOne, C.GB_GU_R_IN_PLACE)
-		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function), pointer(p.kernel.Data)
+		c.form, c.loop, c.data = C.int32_t(p.kernel.Form), pointer(p.kernel.Function),
+			pointer(p.kernel.Data)
 		c.item = C.int64_t(p.to.Size())
 		return
 	}
@@ -125,7 +136,8 @@ func (p *reducePlanner) sizes() {
 	}
 	c.width, c.piece, c.lanes = C.int64_t(width), C.int64_t(piece), C.int64_t(lanes)
 	var s scratch
-	item, staged, masked := int64(c.item), c.flags&C.GB_GU_R_STAGED != 0, c.flags&C.GB_GU_R_MASKED != 0
+	item, staged, masked := int64(c.item), c.flags&C.GB_GU_R_STAGED != 0,
+		c.flags&C.GB_GU_R_MASKED != 0
 	kernelItem := int64(c.in.kernel_item)
 	s.room((p.levels() + 1) * width * item)
 	switch {
@@ -152,7 +164,8 @@ func (p *reducePlanner) levels() int64 {
 		calls = calls / min(int64(c.piece), max(p.fold[len(p.fold)-1].n, 1))
 	}
 	levels := int64(1)
-	for ; p.divisible() && calls > C.GB_GU_R_CASCADE && levels < C.GB_GU_R_LEVELS; calls /= C.GB_GU_R_CASCADE {
+	for ; p.divisible() && calls > C.GB_GU_R_CASCADE &&
+		levels < C.GB_GU_R_LEVELS; calls /= C.GB_GU_R_CASCADE {
 		levels++
 	}
 	if c.flags&C.GB_GU_R_STATE != 0 {
@@ -180,7 +193,8 @@ func (p *reducePlanner) tasks() {
 		block = (block + 63) &^ 63
 		blocks = max((fold+block-1)/block, 1)
 	}
-	c.tile, c.tiles, c.block, c.blocks = C.int64_t(tile), C.int64_t(tiles), C.int64_t(block), C.int64_t(blocks)
+	c.tile, c.tiles, c.block, c.blocks = C.int64_t(tile), C.int64_t(tiles), C.int64_t(block),
+		C.int64_t(blocks)
 }
 
 // engineCall makes the tasks the elements of a call, whose one operand counts them.
@@ -201,3 +215,97 @@ func resultOf(r *C.gb_gu_reduction, i int) *C.gb_gu_operand {
 	first := unsafe.Add(unsafe.Pointer(r), C.sizeof_gb_gu_reduction)
 	return (*C.gb_gu_operand)(unsafe.Add(first, i*C.sizeof_gb_gu_operand))
 }
+
+func wrongShape(given, needed []int64) string {
+	return message.Format("out: its shape is %v, the result's %v", given, needed)
+}
+
+// slower orders loops as memory lies: those that do not move first, then from the largest
+// step to the smallest.
+func slower(x, y loop) int {
+	switch a, b := abs(x.in), abs(y.in); {
+	case a == b:
+		return 0
+	case a == 0:
+		return -1
+	case b == 0:
+		return 1
+	case a > b:
+		return -1
+	}
+	return 1
+}
+
+// nested joins neighbouring loops wherever everything that moves allows it, without loops of
+// one turn.
+func nested(loops []loop) []loop {
+	var nest []loop
+	for _, l := range loops {
+		if l.n == 1 {
+			continue
+		}
+		if last := len(nest) - 1; last >= 0 {
+			o := &nest[last]
+			join := o.in == l.in*l.n && o.where == l.where*l.n
+			for i := range l.outs {
+				join = join && o.outs[i] == l.outs[i]*l.n
+			}
+			if join {
+				o.n, o.in, o.where, o.outs = o.n*l.n, l.in, l.where, l.outs
+				o.axes = append(slices.Clip(o.axes), l.axes...)
+				continue
+			}
+		}
+		nest = append(nest, l)
+	}
+	return nest
+}
+
+func elements(loops []loop) int64 {
+	n := int64(1)
+	for _, l := range loops {
+		n *= l.n
+	}
+	return n
+}
+
+// arrange orders and joins the loops. What may be folded in any order is folded as memory
+// lies, forwards; it returns how far that moves the start of the array and of the mask.
+func (p *reducePlanner) arrange() (in, where int64) {
+	free := !p.q.Sequential && (!p.q.State || p.state.AnyOrder)
+	if free {
+		for i := range p.fold {
+			if l := &p.fold[i]; l.in < 0 && l.n > 0 {
+				in += (l.n - 1) * l.in
+				where += (l.n - 1) * l.where
+				l.in, l.where = -l.in, -l.where
+			}
+		}
+		sorting.Stable(p.fold, slower)
+	}
+	sorting.Stable(p.kept, slower)
+	p.kept, p.fold = nested(p.kept), nested(p.fold)
+	if len(p.fold) == 0 {
+		p.fold = []loop{{n: 1}}
+	}
+	return in, where
+}
+
+// across reports whether outputs are folded side by side: they are neighbours in memory, or
+// the rows are short.
+func (p *reducePlanner) across() bool {
+	if len(p.kept) == 0 {
+		return false
+	}
+	kept, fold := p.kept[len(p.kept)-1], p.fold[len(p.fold)-1]
+	if kept.n < 2 || kept.n < 4 && fold.n > kept.n {
+		return false
+	}
+	if beside := slower(fold, kept) < 0; beside {
+		return kept.n >= narrow || kept.n >= fold.n
+	}
+	return fold.n < narrow && kept.n > fold.n
+}
+
+// narrow is how many outputs are worth a call of their own for each folded element.
+const narrow = 16

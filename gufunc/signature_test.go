@@ -41,8 +41,10 @@ func TestSignaturesThatParse(t *testing.T) {
 }
 
 func TestErrorsPointAtThePlace(t *testing.T) {
-	for text, at := range map[string]int{"(n": 2, "(n)(m)->()": 3, "(n)->": 5, "(n)->() ; k": 11, "(n+1)->()": 1, "(n?),(n)->()": 6, "(0)->()": 1,
-		"((n))->()": 1, "(n)->((n))": 6, "((3))->()": 1, "(n ?)->()": 3, "(n)\n->()": 3, "((n+1))->()": 1, "(((n)))->()": 1} {
+	for text, at := range map[string]int{"(n": 2, "(n)(m)->()": 3, "(n)->": 5, "(n)->() ; k": 11,
+		"(n+1)->()": 1, "(n?),(n)->()": 6, "(0)->()": 1,
+		"((n))->()": 1, "(n)->((n))": 6, "((3))->()": 1, "(n ?)->()": 3, "(n)\n->()": 3,
+		"((n+1))->()": 1, "(((n)))->()": 1} {
 		_, err := gufunc.ParseSignature(text)
 		var known *gufunc.SignatureError
 		require.ErrorAs(t, err, &known, text)
@@ -54,7 +56,8 @@ func TestErrorsPointAtThePlace(t *testing.T) {
 // A signature parses or is refused with a place inside it; one that parses does so
 // again from its own text, to the same dimensions.
 func FuzzParseSignature(f *testing.F) {
-	for _, seed := range []string{"(m,n),(n)->(m)", "(n?,k),(k,m?)->(n?,m?)", "(n,d)->(n*(n-1)/2)", "(3|1)->() ; k:i64", "((", "->", "(n)->(n-)", "(9999999999999999999)->()"} {
+	for _, seed := range []string{"(m,n),(n)->(m)", "(n?,k),(k,m?)->(n?,m?)", "(n,d)->(n*(n-1)/2)",
+		"(3|1)->() ; k:i64", "((", "->", "(n)->(n-)", "(9999999999999999999)->()"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -98,11 +101,17 @@ func selectable(t *testing.T, types ...string) *gufunc.GUFunc {
 
 func TestTheFirstKernelWithinSafeCastsIsTaken(t *testing.T) {
 	g := selectable(t, "ff->f", "dd->d", "DD->D")
-	strong := func(x, y gufunc.Type) []gufunc.TypeArg { return []gufunc.TypeArg{{Type: x}, {Type: y}} }
+	strong := func(x, y gufunc.Type) []gufunc.TypeArg {
+		return []gufunc.TypeArg{{Type: x},
+			{Type: y}}
+	}
 	for want, args := range map[int][][]gufunc.TypeArg{
-		0: {strong(gufunc.Float32, gufunc.Int16), {{Type: gufunc.Float32}, {Weak: gufunc.WeakFloat}}, strong(gufunc.Bool, gufunc.Bool)},
-		1: {strong(gufunc.Float32, gufunc.Int32), strong(gufunc.Float64, gufunc.Float32), {{Weak: gufunc.WeakInt}, {Weak: gufunc.WeakFloat}}},
-		2: {strong(gufunc.Complex64, gufunc.Float64), {{Type: gufunc.Float64}, {Weak: gufunc.WeakComplex}}},
+		0: {strong(gufunc.Float32, gufunc.Int16), {{Type: gufunc.Float32},
+			{Weak: gufunc.WeakFloat}}, strong(gufunc.Bool, gufunc.Bool)},
+		1: {strong(gufunc.Float32, gufunc.Int32), strong(gufunc.Float64, gufunc.Float32),
+			{{Weak: gufunc.WeakInt}, {Weak: gufunc.WeakFloat}}},
+		2: {strong(gufunc.Complex64, gufunc.Float64), {{Type: gufunc.Float64},
+			{Weak: gufunc.WeakComplex}}},
 	} {
 		for _, a := range args {
 			n, err := g.SelectKernel(a)
@@ -115,9 +124,11 @@ func TestTheFirstKernelWithinSafeCastsIsTaken(t *testing.T) {
 }
 
 func TestShapesThatDoNotFit(t *testing.T) {
-	_, err := kernel(t, "solve").Call([]gufunc.Array{float64s(t, []int64{4, 3, 3}), float64s(t, []int64{4, 2})}, nil, gufunc.Options{})
+	_, err := kernel(t, "solve").Call([]gufunc.Array{float64s(t, []int64{4, 3, 3}),
+		float64s(t, []int64{4, 2})}, nil, gufunc.Options{})
 	assert.ErrorContains(t, err, "input 1 has size 2 in core dimension n, which is 3")
-	_, err = kernel(t, "divide").Call([]gufunc.Array{float64s(t, []int64{4}), float64s(t, []int64{3})}, nil, gufunc.Options{})
+	_, err = kernel(t, "divide").Call([]gufunc.Array{float64s(t, []int64{4}),
+		float64s(t, []int64{3})}, nil, gufunc.Options{})
 	assert.Error(t, err)
 	_, err = kernel(t, "inv").Call([]gufunc.Array{float64s(t, []int64{3})}, nil, gufunc.Options{})
 	assert.ErrorContains(t, err, "needs 2")
@@ -126,7 +137,8 @@ func TestShapesThatDoNotFit(t *testing.T) {
 // A panic costs the element it happens in; the other results are there.
 func ExampleGUFunc_Call() {
 	g, _ := gufunc.New("half", "()->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64, gufunc.Float64}, Go: func(b gufunc.Block) int {
+	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
+		gufunc.Float64}, Go: func(b gufunc.Block) int {
 		for i := range b.N {
 			if *b.Float64(0, i) < 0 {
 				panic("negative")
@@ -158,5 +170,6 @@ func ExampleParseSignature() {
 
 func TestWordsOfNumbers(t *testing.T) {
 	assert.Equal(t, "Go loop, Form(7), same_kind, unsafe, Casting(9)",
-		fmt.Sprintf("%v, %v, %v, %v, %v", gufunc.GoLoop, gufunc.Form(7), gufunc.SameKind, gufunc.Unsafe, gufunc.Casting(9)))
+		fmt.Sprintf("%v, %v, %v, %v, %v", gufunc.GoLoop, gufunc.Form(7), gufunc.SameKind,
+			gufunc.Unsafe, gufunc.Casting(9)))
 }

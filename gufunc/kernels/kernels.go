@@ -48,7 +48,8 @@ func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := g.Add(gufunc.Kernel{Form: form, Types: types, Function: l.Address, Pure: true, Bounded: true, Folds: l.Folds}); err != nil {
+		if _, err := g.Add(gufunc.Kernel{Form: form, Types: types, Function: l.Address, Pure: true,
+			Bounded: true, Folds: l.Folds}); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +69,8 @@ func addStates(g *gufunc.GUFunc) error {
 		if err != nil {
 			return err
 		}
-		k := gufunc.StateKernel{Step: s.Step, Merge: s.Merge, Final: s.Final, Init: s.Init, Types: types, AnyOrder: s.AnyOrder}
+		k := gufunc.StateKernel{Step: s.Step, Merge: s.Merge, Final: s.Final, Init: s.Init,
+			Types: types, AnyOrder: s.AnyOrder}
 		if _, err := g.AddState(k); err != nil {
 			return err
 		}

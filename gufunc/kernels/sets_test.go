@@ -16,7 +16,8 @@ import (
 	"gridbuf/gufunc"
 )
 
-func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) (gufunc.Array, []T) {
+func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) (gufunc.Array,
+	[]T) {
 	t.Helper()
 	var zero T
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: shape, ItemSize: int64(unsafe.Sizeof(zero))})
@@ -35,7 +36,8 @@ func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) 
 
 // Both sets of loops give inverses, for every size that has a loop of its own and
 // beyond; matrix by matrix the same bits wherever it stands in the stack.
-func testInverses[T float32 | float64](t *testing.T, kind gufunc.Type, base bool, tolerance float64) {
+func testInverses[T float32 | float64](t *testing.T, kind gufunc.Type, base bool,
+	tolerance float64) {
 	inv, err := newOf("inv", base)
 	require.NoError(t, err)
 	for n := int64(1); n <= 10; n++ {
@@ -130,7 +132,8 @@ func TestTheSetsAgree(t *testing.T) {
 					source := rand.New(rand.NewSource(n))
 					for at := range items {
 						items[at] = 0.1 + source.Float64()/10
-						if len(shape) == 3 && at%int(n*n)%int(n+1) == 0 || name == "tridiagonal" && k == 1 {
+						if len(shape) == 3 && at%int(n*n)%int(n+1) == 0 || name == "tridiagonal" &&
+							k == 1 {
 							items[at] += 3
 						}
 					}
@@ -158,6 +161,7 @@ func TestThePageNamesEveryKernel(t *testing.T) {
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n## ")
 	for _, name := range Names() {
-		assert.Regexp(t, "`[a-z ]*\\b"+name+"\\b[a-z ]*`", table, "docs/gufuncs.md has no row for %s", name)
+		assert.Regexp(t, "`[a-z ]*\\b"+name+"\\b[a-z ]*`", table,
+			"docs/gufuncs.md has no row for %s", name)
 	}
 }

@@ -24,7 +24,7 @@ def exports(files: Sources) -> list[str]:
             r"^//export (\w+)\n(.*?)^(?=//export|\Z)", text + "\n", flags=re.MULTILINE | re.DOTALL
         ):
             name, body = match[1], match[2]
-            if path == "gufunc/goworker.go":
+            if path == "gufunc/kernel.go":
                 if not re.match(
                     rf"func {name}\([^{{]*\{{\s*defer func\(\) \{{\s*if r := recover\(\)", body
                 ):
@@ -255,7 +255,7 @@ LOOP = (
 )
 WRONG = [
     (exports, "alloc/a.go", GUARDED),
-    (exports, "gufunc/goworker.go", LOOP.replace("defer func", "go func")),
+    (exports, "gufunc/kernel.go", LOOP.replace("defer func", "go func")),
     (
         exports,
         "bridge/a.go",
@@ -328,7 +328,7 @@ WRONG = [
     ),
 ]
 RIGHT = [
-    (exports, "gufunc/goworker.go", LOOP),
+    (exports, "gufunc/kernel.go", LOOP),
     (
         formats,
         "pyext/a.c",

@@ -25,7 +25,8 @@ func Build(folder string, flags ...string) error {
 	_, here, _, _ := runtime.Caller(0)
 	path := filepath.Join(folder, "libcuda-fake.so")
 	sources := filepath.Join(filepath.Dir(here), "..", "..", "fake")
-	for _, pattern := range []string{"fake/*", "driver.h", "kernels.h"} { // go test runs again when a file it has looked at changes
+	// go test runs again when a file it has looked at changes
+	for _, pattern := range []string{"fake/*", "driver.h", "kernels.h"} {
 		files, _ := filepath.Glob(filepath.Join(sources, "..", pattern))
 		for _, file := range files {
 			if _, err := os.Stat(file); err != nil {
@@ -70,24 +71,36 @@ func Count(name string) int64 {
 	return withName(name, func(c *C.char) int64 { return int64(C.fake_count(c)) })
 }
 
-func Reset()                       { C.fake_reset() }
-func NoFailures()                  { C.fake_no_failures() }
-func Failures() int                { return int(C.fake_failures()) } // that have not happened yet
-func Misuses() int64               { return int64(C.fake_misuses()) }
-func LastMisuse() string           { return C.GoString(C.fake_last_misuse()) }
-func ShutDown(code int)            { C.fake_shut_down(C.int(code)) } // what a process that ends sees
+func Reset()             { C.fake_reset() }
+func NoFailures()        { C.fake_no_failures() }
+func Failures() int      { return int(C.fake_failures()) } // that have not happened yet
+func Misuses() int64     { return int64(C.fake_misuses()) }
+func LastMisuse() string { return C.GoString(C.fake_last_misuse()) }
+
+// what a process that ends sees
+func ShutDown(code int)            { C.fake_shut_down(C.int(code)) }
 func DestroyContext(device, n int) { C.fake_destroy_context(C.int(device), C.int(n)) }
 func SetMemory(bytes int64)        { C.fake_set_memory(C.int64_t(bytes)) }
-func Watch(on int)                 { C.fake_watch(C.int(on)) }          // work in no order with unfinished work on the same memory is misuse
-func Awaited(questions int)        { C.fake_awaited(C.int(questions)) } // all work is done at the nth question after an event
-func ClearMisuses()                { C.fake_clear_misuses() }
-func StreamOn(device int) uintptr  { return uintptr(C.fake_stream_on(C.int(device), 0)) } // another library's
-func Hold(hold int)                { C.fake_hold(C.int(hold)) }                           // work waits to be pumped
-func RunEvery(microseconds int)    { C.fake_run_every(C.int(microseconds)) }
-func Balance() int64               { return int64(C.fake_balance()) } // contexts on any thread's stack
-func Blocks() int64                { return int64(C.fake_blocks()) }  // allocations not freed
-func OpenEvents() int64            { return int64(C.fake_open_events()) }
-func OpenStreams() int64           { return int64(C.fake_open_streams()) }
+
+// work in no order with unfinished work on the same memory is misuse
+func Watch(on int) { C.fake_watch(C.int(on)) }
+
+// all work is done at the nth question after an event
+func Awaited(questions int) { C.fake_awaited(C.int(questions)) }
+func ClearMisuses()         { C.fake_clear_misuses() }
+
+// another library's
+func StreamOn(device int) uintptr { return uintptr(C.fake_stream_on(C.int(device), 0)) }
+
+// work waits to be pumped
+func Hold(hold int)             { C.fake_hold(C.int(hold)) }
+func RunEvery(microseconds int) { C.fake_run_every(C.int(microseconds)) }
+
+// contexts on any thread's stack
+func Balance() int64     { return int64(C.fake_balance()) }
+func Blocks() int64      { return int64(C.fake_blocks()) } // allocations not freed
+func OpenEvents() int64  { return int64(C.fake_open_events()) }
+func OpenStreams() int64 { return int64(C.fake_open_streams()) }
 
 // Init calls cuInit behind the back of package cuda, as another library would.
 func Init() error {

@@ -40,7 +40,8 @@ func All(base bool) []Loop {
 	all := make([]Loop, 0, n)
 	for _, l := range unsafe.Slice(first, int(n)) {
 		all = append(all, Loop{
-			Name: C.GoString(l.name), Types: C.GoString(l.types), Signature: C.GoString(l.signature), Doc: C.GoString(l.doc),
+			Name: C.GoString(l.name), Types: C.GoString(l.types),
+			Signature: C.GoString(l.signature), Doc: C.GoString(l.doc),
 			Form: int32(l.form), Folds: l.folds != 0, Address: uintptr(l.loop),
 		})
 	}
@@ -54,7 +55,8 @@ func States() []State {
 	all := make([]State, 0, n)
 	for _, s := range unsafe.Slice(first, int(n)) {
 		all = append(all, State{
-			Name: C.GoString(s.name), Types: C.GoString(s.types), Init: C.GoBytes(s.init, C.int(s.size)), AnyOrder: s.any_order != 0,
+			Name: C.GoString(s.name), Types: C.GoString(s.types), Init: C.GoBytes(s.init,
+				C.int(s.size)), AnyOrder: s.any_order != 0,
 			Step: uintptr(s.step), Merge: uintptr(s.merge), Final: uintptr(s.final),
 		})
 	}

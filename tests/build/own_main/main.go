@@ -7,7 +7,8 @@ import (
 )
 
 func init() {
-	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d", Kernel: double})
+	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d",
+		Kernel: double})
 }
 
 // double panics at negative numbers, which costs these elements and no others.

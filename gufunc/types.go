@@ -1,0 +1,285 @@
+package gufunc
+
+// #include "types.h"
+import "C"
+
+import (
+	"strings"
+
+	"gridbuf/alloc"
+	"gridbuf/internal/message"
+)
+
+// Type is an element type: those of package alloc but Raw are what kernels can have.
+type Type = alloc.Type
+
+// The element types by their names in package alloc; NoType is none in particular.
+const (
+	NoType      = alloc.Raw
+	Bool        = alloc.Bool
+	Int8        = alloc.Int8
+	Uint8       = alloc.Uint8
+	Int16       = alloc.Int16
+	Uint16      = alloc.Uint16
+	Int32       = alloc.Int32
+	Uint32      = alloc.Uint32
+	Int64       = alloc.Int64
+	Uint64      = alloc.Uint64
+	Float16     = alloc.Float16
+	Float32     = alloc.Float32
+	Float64     = alloc.Float64
+	LongDouble  = alloc.LongDouble
+	Complex64   = alloc.Complex64
+	Complex128  = alloc.Complex128
+	CLongDouble = alloc.CLongDouble
+	Datetime    = alloc.Datetime
+	Timedelta   = alloc.Timedelta
+)
+
+var uniformTypes = map[string]Type{
+	"bool": Bool, "i8": Int8, "i16": Int16, "i32": Int32, "i64": Int64,
+	"u8": Uint8, "u16": Uint16, "u32": Uint32, "u64": Uint64, "f32": Float32, "f64": Float64,
+}
+
+// TypeOf finds a type by NumPy's type character. 'q' and 'l' are both int64 here.
+func TypeOf(char byte) (Type, bool) {
+	switch char {
+	case 'q':
+		return Int64, true
+	case 'Q':
+		return Uint64, true
+	}
+	for t := Bool; t.Known(); t++ {
+		if t.Char() == char && char != ' ' {
+			return t, true
+		}
+	}
+	return NoType, false
+}
+
+// typeChars are all that TypeOf finds.
+func typeChars() string {
+	chars := "qQ"
+	for t := Bool; t.Known(); t++ {
+		if c := t.Char(); c != ' ' {
+			chars += string(c)
+		}
+	}
+	return chars
+}
+
+// CanCast reports whether every value of from is a value of to, by NumPy's rule for
+// casting="safe" (in which a float64 may hold any int64).
+func CanCast(from, to Type) bool {
+	if from == to {
+		return true
+	}
+	fs, ts := from.Size(), to.Size()
+	switch from.Kind() {
+	case 'b':
+		return to.Kind() != 'b' && to != Datetime
+	case 'i', 'u':
+		switch to.Kind() {
+		case 'i':
+			return ts > fs || ts == fs && from.Kind() == 'i'
+		case 'u':
+			return from.Kind() == 'u' && ts >= fs
+		case 'f':
+			return ts > fs || fs == 8 && ts >= 8
+		case 'c':
+			return ts > 2*fs || fs == 8 && ts >= 16
+		case 'm':
+			return from.Kind() == 'i' || fs < 8
+		}
+	case 'f':
+		switch to.Kind() {
+		case 'f':
+			return ts >= fs
+		case 'c':
+			return ts >= 2*fs
+		}
+	case 'c':
+		return to.Kind() == 'c' && ts >= fs
+	}
+	return false
+}
+
+// Weak is the kind of a Python number, which takes the type of the arrays around it
+// (NEP 50).
+type Weak uint8
+
+// The kinds of weak operands.
+const (
+	Strong      Weak = C.GB_GU_STRONG
+	WeakInt     Weak = C.GB_GU_WEAK_INT
+	WeakFloat   Weak = C.GB_GU_WEAK_FLOAT
+	WeakComplex Weak = C.GB_GU_WEAK_COMPLEX
+)
+
+// rank orders kinds of numbers: bool, integers, floats, complex.
+func rank(kind byte) int {
+	switch kind {
+	case 'b':
+		return 0
+	case 'i', 'u', 'm', 'M':
+		return 1
+	case 'f':
+		return 2
+	}
+	return 3
+}
+
+var weakDefault = [...]Type{WeakInt: Int64, WeakFloat: Float64, WeakComplex: Complex128}
+
+// Casting is a rule of NumPy's by which operands may be cast.
+type Casting uint8
+
+// The rules.
+const (
+	// safe, or within a kind, or from bool over unsigned and signed integers and floats to complex
+	SameKind   Casting = C.GB_GU_SAME_KIND
+	NoCasting  Casting = C.GB_GU_NO_CASTING
+	Equivalent Casting = C.GB_GU_EQUIVALENT // the byte order may change
+	Safe       Casting = C.GB_GU_SAFE
+	Unsafe     Casting = C.GB_GU_UNSAFE
+)
+
+// String is what NumPy calls the rule.
+func (c Casting) String() string {
+	if c > Unsafe {
+		return message.Format("Casting(%d)", uint8(c))
+	}
+	return C.GoString(C.gb_gu_casting_name(C.int(c)))
+}
+
+// kindOrder is NumPy's order of kinds for SameKind.
+var kindOrder = map[byte]int{'b': 0, 'u': 1, 'i': 2, 'f': 3, 'c': 4}
+
+// Allows reports whether an operand may be cast to a type.
+func (c Casting) Allows(from TypeArg, to Type) bool {
+	switch c {
+	case NoCasting:
+		return from.Type == to && !from.Swapped
+	case Equivalent:
+		return from.Type == to
+	case Safe:
+		return CanCast(from.Type, to)
+	case SameKind:
+		return CanCast(from.Type, to) || kindOrder[from.Type.Kind()] <= kindOrder[to.Kind()]
+	}
+	return true
+}
+
+// TypeArg is an operand as type resolution sees it.
+type TypeArg struct {
+	Type    Type
+	Weak    Weak // a Python number; Type does not count then
+	Swapped bool // memory is in the other byte order
+}
+
+// SelectKernel finds the first kernel whose inputs can take the given types by safe
+// casts. Python numbers adapt to the kernel, unless their kind is above that of all
+// arrays: then they count as int64, float64 or complex128.
+func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
+	if err := g.checkArgs(inputs); err != nil {
+		return 0, err
+	}
+	if len(inputs) != g.Signature.Inputs {
+		return 0, setupError("%s: %d inputs given, %s takes %d", g.Name, len(inputs), g.Signature,
+			g.Signature.Inputs)
+	}
+	highest, strong := -1, NoType
+	for _, a := range inputs {
+		if r := rank(a.Type.Kind()); a.Weak == Strong && r > highest {
+			highest, strong = r, a.Type
+		}
+	}
+	fits := func(a TypeArg, to Type) bool {
+		if a.Weak == Strong {
+			return CanCast(a.Type, to)
+		}
+		if r := int(a.Weak); r > highest && !(a.Weak == WeakComplex && strong.Kind() == 'f') {
+			return CanCast(weakDefault[a.Weak], to)
+		}
+		return rank(to.Kind()) >= int(a.Weak) && to.Kind() != 'M' && to.Kind() != 'm'
+	}
+	for n, k := range g.kernels.list() {
+		ok := !k.Generated
+		for i, a := range inputs {
+			ok = ok && fits(a, k.Types[i])
+		}
+		if ok {
+			return n, nil
+		}
+	}
+	return 0, g.noKernel(inputs)
+}
+
+// SelectAsked finds the first kernel that has the wanted types, one for each operand and NoType
+// where any will do, and whose inputs can take the given types by the casting rule; where no such
+// kernel can, the first that has the wanted types.
+func (g *GUFunc) SelectAsked(inputs []TypeArg, wanted []Type, casting Casting) (int, error) {
+	if err := g.checkArgs(inputs); err != nil {
+		return 0, err
+	}
+	if casting > Unsafe {
+		return 0, setupError("casting: %s is no rule", casting)
+	}
+	if len(inputs) != g.Signature.Inputs || len(wanted) != len(g.Signature.Operands) {
+		return 0, setupError("%s: %d inputs and %d wanted types given for %s", g.Name, len(inputs),
+			len(wanted), g.Signature)
+	}
+	first := -1
+	for n, k := range g.kernels.list() {
+		if k.Generated {
+			continue
+		}
+		fits := true
+		for i, t := range k.Types {
+			fits = fits && (wanted[i] == NoType || wanted[i] == t)
+		}
+		if !fits {
+			continue
+		}
+		if first < 0 {
+			first = n
+		}
+		reached := true
+		for i, a := range inputs {
+			reached = reached && (a.Weak != Strong || casting.Allows(a, k.Types[i]))
+		}
+		if reached {
+			return n, nil
+		}
+	}
+	if first < 0 {
+		return 0, setupError("%s: no kernel has the types asked for; its kernels are %s", g.Name,
+			g.kernelsText())
+	}
+	return first, nil
+}
+
+func (g *GUFunc) noKernel(inputs []TypeArg) error {
+	names := make([]string, len(inputs))
+	for i, a := range inputs {
+		names[i] = a.Type.String()
+		if a.Weak != Strong {
+			names[i] = [...]string{WeakInt: "a Python int", WeakFloat: "a Python float",
+				WeakComplex: "a Python complex"}[a.Weak]
+		}
+	}
+	return setupError("%s: no kernel takes (%s) by safe casts; its kernels are %s", g.Name,
+		strings.Join(names, ", "), g.kernelsText())
+}
+
+// kernelsText lists the types of the kernels.
+func (g *GUFunc) kernelsText() string {
+	var have []string
+	for _, k := range g.kernels.list() {
+		have = append(have, typesText(k.Types, g.Signature.Inputs))
+	}
+	if len(have) == 0 {
+		return "none"
+	}
+	return strings.Join(have, ", ")
+}
