@@ -26,6 +26,6 @@ func TestTheExtensionImportsNothingLarge(t *testing.T) {
 // Both main packages link without the tag and the overlay of setup.py, as go build ./... has it.
 func TestMainsLinkAsOrdinaryPrograms(t *testing.T) {
 	out, err := exec.Command("go", "build", "-o", t.TempDir(), "./archive",
-		"../tests/own_main").CombinedOutput()
+		"../tests/build/own_main").CombinedOutput()
 	require.NoError(t, err, string(out))
 }

@@ -17,8 +17,9 @@ func ExampleParse() {
 		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x7f0000000000, HasStream: true, Stream: 0, Version: 3,
 	})
 	fmt.Println(err)
-	// Output: [12 4] true <nil> stream: 0 is ambiguous; allowed are None, 1 (legacy default), 2
-	// (per-thread default) and a pointer
+	// Output:
+	// [12 4] true <nil>
+	// stream: 0 is ambiguous; allowed are None, 1 (legacy default), 2 (per-thread default) and a pointer
 }
 
 // What __cuda_array_interface__ says of device memory laid out for gt4py's gt:gpu.

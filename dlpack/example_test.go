@@ -49,8 +49,7 @@ func ExampleExport() {
 		Shape:    []int64{10}, Strides: []int64{12}, // a column of a packed record
 	}, dlpack.Owner{})
 	fmt.Println(err)
-	// Output: strides: entry 0 is 12 bytes, no multiple of the 8 bytes of float64; DLPack counts in
-	// items
+	// Output: strides: entry 0 is 12 bytes, no multiple of the 8 bytes of float64; DLPack counts in items
 }
 
 func ExampleTypeOfTypestr() {
