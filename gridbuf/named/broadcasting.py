@@ -134,8 +134,11 @@ class Resolution(NamedTuple):
     frame: Frame  # of a new output
 
 
+_NUMBERS = (*SCALARS, np.generic)
+
+
 def is_scalar(obj: Any) -> bool:
-    return isinstance(obj, (*SCALARS, np.generic)) or (type(obj) is np.ndarray and obj.ndim == 0)
+    return isinstance(obj, _NUMBERS) or (type(obj) is np.ndarray and obj.ndim == 0)
 
 
 # ---- names

@@ -5,8 +5,9 @@ position (positional.py).
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gridbuf.copies import apart
 from gridbuf.named import positional, reductions
 from gridbuf.named.arguments import check_out, clip, inside
 from gridbuf.named.broadcasting import (
+    Adapt,
     Frame,
     Operand,
     adapted,
@@ -40,11 +42,17 @@ def call(kind: Kind, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[
         return NotImplemented
     if any(issubclass(cls, np.ma.MaskedArray) for cls in types):
         check_masks(("data", obj) for obj in inside((args, kwargs)))
+    if any(map(kind.has_two_sides, types)):
+        with kind.held(inside((args, kwargs))):
+            return _answered(kind, func, args, kwargs)
+    return _answered(kind, func, args, kwargs)
+
+
+def _answered(kind: Kind, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     handler = HANDLERS.get(func)
-    with kind.held(inside((args, kwargs))):
-        if handler is None:
-            return positional.call(kind, func, args, kwargs)
-        return handler(kind, *args, **kwargs)
+    if handler is None:
+        return positional.call(kind, func, args, kwargs)
+    return handler(kind, *args, **kwargs)
 
 
 # ---- operands in one frame
@@ -55,7 +63,7 @@ class _Joined:
 
     def __init__(self, kind: Kind, objects: Sequence[Any]) -> None:
         objects = tuple(values(obj) if isinstance(obj, (list, tuple)) else obj for obj in objects)
-        self.kind, self.device = kind, kind.on_device(objects)
+        self.kind, self.device = kind, kind.on_device(kind.lead(objects), objects)
         resolution = resolve(kind, tuple(map(kind.describe, objects)), ())
         self.frame = resolution.frame
         self.lead = kind.lead(objects, self.frame.names)
@@ -102,8 +110,9 @@ def _allclose(kind: Kind, a: Any, b: Any, *args: Any, **options: Any) -> bool:
 
 def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """The same names, whatever their order, sizes and values."""
-    with naming("array"):
-        a1, a2 = (values(obj) if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2))
+    a1, a2 = (
+        _values_of(obj, "array") if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2)
+    )
     named = [
         dict(zip(own.names, own.shape, strict=True))
         for own in (kind.describe(a1), kind.describe(a2))
@@ -136,15 +145,27 @@ def _broadcast_arrays(kind: Kind, *args: Any, subok: bool = False) -> Any:
 # ---- one after the other
 
 
-def _frames(kind: Kind, function: str, parts: Sequence[Any]) -> list[tuple[Frame, Any]]:
-    """The parts' frames with the indices in the first one's order, and how to bring them there."""
-    named = [part for part in parts if kind.owns(part)]
-    first = next((p for p in named if kind.names_of(p) is not None), named[0])
-    model = kind.frame(first)
-    labels = model.names or tuple(map(str, range(len(model.shape))))
-    found = []
-    for part in parts:
-        own = kind.describe(part) or Operand(None, ())
+class _Row(NamedTuple):
+    """Parts one after the other."""
+
+    adapts: tuple[Adapt, ...]  # of the parts, into the order of the first one's indices
+    frame: Frame  # of the result
+    at: int  # the index along which
+
+
+@lru_cache(maxsize=256)
+def _row(
+    kind: Kind, function: str, parts: tuple[tuple[Operand, bool], ...], axis: int | str
+) -> _Row:
+    """The frame of parts, of which each is of the kind or not. `axis`: a number is of the first
+    one's indices.
+    """
+    first = next((p for p, ours in parts if ours and p.names), None) or next(
+        p for p, ours in parts if ours
+    )
+    labels = first.names or tuple(map(str, range(len(first.shape))))
+    frames, adapts = [], []
+    for own, _ in parts:
         if own.names is None and len(own.shape) != len(labels):
             raise ValueError(
                 f"arrays: {function} joins what has the {kind.word} {kind.show(labels)}, got an"
@@ -157,13 +178,18 @@ def _frames(kind: Kind, function: str, parts: Sequence[Any]) -> list[tuple[Frame
             )
         # Without names a part has the first one's order of indices.
         order = labels if own.names is None else own.names
-        at = tuple(order.index(name) for name in labels)
-        frame = Frame(own.shape, order, own.halo, own.origin, own.parameters).picked(at)
-        if not kind.owns(part) and own.halo is None and kind is not FIELDS:
-            frame = model._replace(shape=frame.shape)  # as a storage of the first one's parameters
-        names = model.names
-        found.append((frame._replace(names=names, defaults=model.defaults), into(order, labels)))
-    return found
+        if own.halo is None and own.parameters is None:
+            own = own._replace(halo=kind.assumed(first.halo), origin=kind.assumed(first.origin))
+        frame = Frame(own.shape, order, own.halo, own.origin, own.parameters)
+        frame = frame.picked(tuple(order.index(name) for name in labels))
+        frames.append(frame._replace(names=first.names))
+        adapts.append(into(order, labels))
+    if function == "stack":
+        frame, at = _stacked(kind, frames, str(axis))
+    else:
+        at = labels.index(axis) if isinstance(axis, str) else axis
+        frame = concatenated(kind, frames, at)
+    return _Row(tuple(adapts), frame, at)
 
 
 def _one_after_the_other(
@@ -171,44 +197,39 @@ def _one_after_the_other(
 ) -> Any:
     arrays = tuple(arrays)
     by_name = axis is not None if function is np.concatenate else isinstance(axis, str)
-    if not by_name or not any(map(kind.owns, arrays)):
+    ours = next((part for part in arrays if kind.owns(part)), None)
+    if not by_name or ours is None:
         return positional.call(kind, function, (arrays,), {"axis": axis, "out": out, **options})
-    with naming("arrays"):
-        parts = [values(p) if isinstance(p, (list, tuple)) else p for p in arrays]
+    parts = [_values_of(part, "arrays") if type(part) in (list, tuple) else part for part in arrays]
     name = function.__name__
-    framed = _frames(kind, name, parts)
-    frames = [frame for frame, _ in framed]
     if function is np.concatenate:
-        at = kind.one_position(axis, next(p for p in parts if kind.owns(p)), name)
-        at = _in_model(kind, parts, at)
-        frame = concatenated(kind, frames, at)
-    else:
-        frame, at = _stacked(kind, frames, axis)
+        axis = kind.one_position(axis, ours, name)
+        axis = axis if (names := kind.names_of(ours)) is None else names[axis]
+    nothing = Operand(None, ())
+    described = tuple((kind.describe(part) or nothing, kind.owns(part)) for part in parts)
+    row = _row(kind, name, described, axis)
+    check_out(out)
     lead = kind.lead((*parts, out))
-    device = kind.on_device(parts, (out,))
+    device = kind.on_device(lead, parts, (out,))
     views = [
         adapted(array, adapt)
-        for array, (_, adapt) in zip(kind.arrays(parts, device, lead), framed, strict=True)
+        for array, adapt in zip(kind.arrays(parts, device, lead), row.adapts, strict=True)
     ]
-    check_out(out)
+    wanted = options.pop("dtype", None)
     if out is None:
-        dtype = options.pop("dtype", None) or np.result_type(*(view.dtype for view in views))
-        made, target = kind.new(lead, frame, np.dtype(dtype), device)
+        dtype = wanted or np.result_type(*(view.dtype for view in views))
+        made, target = kind.new(lead, row.frame, np.dtype(dtype), device)
     else:
         made = out
-        target = kind.into_out(out, kind.array(out, device, lead, "out"), frame)
-        options.pop("dtype", None)
-    kind.function(device, function)(views, axis=at, out=target, **options)
+        target = kind.into_out(out, kind.array(out, device, lead, "out"), row.frame)
+    kind.function(device, function)(views, axis=row.at, out=target, **options)
     kind.wrote(made, device)
     return made
 
 
-def _in_model(kind: Kind, parts: Sequence[Any], at: int) -> int:
-    """An index of the first operand of the kind as an index of the one that decides the order."""
-    ours = [part for part in parts if kind.owns(part)]
-    first = next((p for p in ours if kind.names_of(p) is not None), ours[0])
-    names, own = kind.names_of(first), kind.names_of(ours[0])
-    return at if names is None or own is None else names.index(own[at])
+def _values_of(obj: Any, argument: str) -> Any:
+    with naming(argument):
+        return values(obj)
 
 
 def _stacked(kind: Kind, frames: Sequence[Frame], axis: str) -> tuple[Frame, int]:
@@ -262,7 +283,7 @@ def _copyto(kind: Kind, dst: Any, src: Any, casting: Any = "same_kind", where: A
         return
     check_out(dst, "dst")
     lead = kind.lead((dst, src, where))
-    device = kind.on_device((src, where) if kind.owns(dst) else (src,), (dst,))
+    device = kind.on_device(lead, (src, where) if kind.owns(dst) else (src,), (dst,))
     names, shape = kind.target(dst, (src, where))
     views = []
     for argument, obj in (("src", src), ("where", where)):
@@ -406,7 +427,7 @@ def _holding(
     """
     lead = kind.lead((a, out))
     with kind.held((a, out)):
-        device = kind.on_device((a,), (out,))
+        device = kind.on_device(lead, (a,), (out,))
         array = kind.array(a, device, lead)
         found = kind.function(device, function)(array, *args, **(options or {}))
         whole = kind.frame(a) if frame is None else frame(found)
@@ -488,7 +509,7 @@ def _gradient(kind: Kind, f: Any, *spacing: Any, axis: Any = None, edge_order: A
         asked = {"axis": axis, "edge_order": edge_order}
         return positional.call(kind, np.gradient, (f, *spacing), asked)
     over = tuple(range(f.ndim)) if axis is None else kind.positions(axis, f)
-    device = kind.on_device((f,))
+    device = kind.on_device(f, (f,))
     array, lead = kind.array(f, device, f), kind.lead((f,))
     plain = [
         kind.array(each, device, lead, "spacing") if kind.owns(each) else each for each in spacing
@@ -531,7 +552,7 @@ def _take(
     at = kind.one_position(axis, a, "take")
     whole = kind.frame(a)
     if kind.owns(picked):
-        picked = kind.array(picked, kind.on_device((a,)), a, "indices")
+        picked = kind.array(picked, kind.on_device(a, (a,)), a, "indices")
     if not np.ndim(picked) and a.ndim == 1:
         return positional.call(kind, np.take, (a, picked), {"axis": at, "mode": mode})
 

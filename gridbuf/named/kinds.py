@@ -31,7 +31,7 @@ from gridbuf.wrapping import host_array
 Field, DeviceField = _core.Field, _core.DeviceField
 _NUMPYS = np.ndarray.__array_ufunc__
 _PLAIN = (*SCALARS, np.generic, list, tuple)  # numbers and lists, unless their class says otherwise
-_NOTHING: AbstractContextManager[Any] = nullcontext()
+NOTHING_HELD: AbstractContextManager[Any] = nullcontext()
 
 
 class Kind:
@@ -77,13 +77,13 @@ class Kind:
 
     # ---- where to compute
 
-    def on_device(self, inputs: Iterable[Any], outputs: Iterable[Any] = ()) -> bool:
-        """Whether to compute on a GPU."""
+    def on_device(self, lead: Any, inputs: Sequence[Any], outputs: Sequence[Any] = ()) -> bool:
+        """Whether to compute on a GPU. `lead`: `self.lead` of all of them."""
         raise NotImplementedError
 
     def on_device_by_position(self, ours: Sequence[Any]) -> bool:
         """Whether a function that knows no names computes on a GPU."""
-        return self.on_device(ours)
+        raise NotImplementedError
 
     def array(self, obj: Any, device: bool, lead: Any, argument: str = "operand") -> Any:
         """An operand's array on that side; TypeError where it may not be brought there. `lead`: the
@@ -103,9 +103,13 @@ class Kind:
         """What NumPy gives where no index is left: a number of the host."""
         raise NotImplementedError
 
+    def has_two_sides(self, cls: type) -> bool:
+        """Whether operands of a class have memory on two sides, which have to be kept equal."""
+        return False
+
     def held(self, objects: Iterable[Any]) -> AbstractContextManager[Any]:
         """While it is held no other thread moves or marks the memory of these operands."""
-        return _NOTHING
+        return NOTHING_HELD
 
     def wrote(self, obj: Any, device: bool) -> None:
         """The array of an output was written on that side."""
@@ -137,6 +141,10 @@ class Kind:
         raise NotImplementedError
 
     def parameters(self, several: list[Any]) -> Any:
+        return None
+
+    def assumed(self, points: Any) -> Any:
+        """The halo or origin of an array that is joined to an operand with these."""
         return None
 
     def show(self, names: Names) -> str:
@@ -229,8 +237,11 @@ class FieldKind(Kind):
     def frame(self, obj: Any) -> Frame:
         return Frame(obj.shape, names_of(obj), obj.halo, obj.origin, None, obj.dims)
 
-    def on_device(self, inputs: Iterable[Any], outputs: Iterable[Any] = ()) -> bool:
+    def on_device(self, lead: Any, inputs: Sequence[Any], outputs: Sequence[Any] = ()) -> bool:
         return any(map(on_gpu, (*inputs, *outputs)))
+
+    def on_device_by_position(self, ours: Sequence[Any]) -> bool:
+        return any(map(on_gpu, ours))
 
     def array(self, obj: Any, device: bool, lead: Any, argument: str = "operand") -> Any:
         return array(obj, device, argument)

@@ -43,7 +43,7 @@ def over_axes(
     beside = [options[name] for name in _BESIDE if options.get(name, True) is not True]
     lead = kind.lead((source, out))
     with kind.held((source, out, *beside)):
-        device = kind.on_device((source,), (out,))
+        device = kind.on_device(lead, (source,), (out,))
         array = kind.array(source, device, lead)
         for name in _BESIDE:
             if options.get(name, True) is not True:
@@ -239,7 +239,7 @@ def along(
     at = kind.one_position(axis, a, function.__name__)
     lead = kind.lead((a, out))
     with kind.held((a, out)):
-        device = kind.on_device((a,), (out,))
+        device = kind.on_device(lead, (a,), (out,))
         called = kind.function(device, function)
         array = kind.array(a, device, lead)
         frame = kind.frame(a)
@@ -323,7 +323,7 @@ def _at(kind: Kind, ufunc: Any, target: Any, indices: Any, *values: Any, **kwarg
     """What the key of `ufunc.at` selects has no names."""
     keys = indices if isinstance(indices, tuple) else (indices,)
     named = [obj for obj in (*keys, *values) if kind.names_of(obj) is not None]
-    device = kind.on_device((target,))
+    device = kind.on_device(target, (target,))
     if named or device:
         raise TypeError(
             f"{ufunc.__name__}.at: what the indices select has no names, and"

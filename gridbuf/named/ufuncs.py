@@ -24,8 +24,9 @@ def call(
     out = kwargs.get("out")
     # A tuple, but for numba, which hands on what it was given.
     out = () if out is None else out if isinstance(out, tuple) else (out,)
-    beside = (obj for obj in (*out, kwargs.get("where")) if obj is not None)
-    every = (*inputs, *beside)
+    every = inputs
+    if kwargs:
+        every += tuple(obj for obj in (*out, kwargs.get("where")) if obj is not None)
     if any(map(answers, every)) if method == "at" else not all(map(kind.takes, every)):
         return _by_another(kind, ufunc, method, inputs, every, kwargs)
     if method == "__call__" and ufunc.signature is None:
@@ -56,7 +57,8 @@ def elementwise(
         inputs = (*inputs, options["where"])
     every = (*inputs, *outputs)
     with kind.held(every):
-        lead, device = kind.lead(every), kind.on_device(inputs, outputs)
+        lead = kind.lead(every)
+        device = kind.on_device(lead, inputs, outputs)
         resolution = resolve(
             kind, tuple(map(kind.describe, inputs)), tuple(map(kind.describe, outputs))
         )
@@ -148,7 +150,7 @@ def _generalized(
             f" field.numpy() goes by position, gridbuf.gufunc.from_ufunc(numpy.{ufunc.__name__})"
             " takes stacks by name"
         )
-    device = FIELDS.on_device(fields)
+    device = FIELDS.on_device(None, fields)
     if out:
         kwargs["out"] = tuple(FIELDS.arrays(out, device, None, "out"))
     results = ufunc(*FIELDS.arrays(inputs, device, None), **kwargs)

@@ -16,7 +16,12 @@ from gridbuf.names import as_numpy, named
 from gridbuf.storage import devices
 from gridbuf.storage.allocation import host_plan
 from gridbuf.storage.base import Storage
-from gridbuf.storage.classes import CUDAManagedGPUStorage, GPUStorage, SoftwareManagedGPUStorage
+from gridbuf.storage.classes import (
+    CPUStorage,
+    CUDAManagedGPUStorage,
+    GPUStorage,
+    SoftwareManagedGPUStorage,
+)
 from gridbuf.storage.meta import LETTERS, Meta, meta_of
 from gridbuf.storage.sources import is_list
 from gridbuf.storage.sync import writing
@@ -84,12 +89,16 @@ class StorageKind(kinds.Kind):
 
     def lead(self, operands: Sequence[Any], names: Names | None = None) -> Any:
         """The first storage of the highest priority."""
-        storages = [obj for obj in operands if isinstance(obj, Storage)]
-        return max(storages, key=lambda storage: storage.__array_priority__, default=None)
+        found = None
+        for obj in operands:
+            if isinstance(obj, Storage) and (
+                found is None or obj.__array_priority__ > found.__array_priority__
+            ):
+                found = obj
+        return found
 
-    def on_device(self, inputs: Iterable[Any], outputs: Iterable[Any] = ()) -> bool:
-        inputs, outputs = tuple(inputs), tuple(outputs)
-        return on_device(self.lead((*inputs, *outputs)), inputs, outputs)
+    def on_device(self, lead: Any, inputs: Sequence[Any], outputs: Sequence[Any] = ()) -> bool:
+        return type(lead) is not CPUStorage and on_device(lead, inputs, outputs)
 
     def on_device_by_position(self, ours: Sequence[Any]) -> bool:
         return any(not storage._has_host for storage in ours)
@@ -109,11 +118,14 @@ class StorageKind(kinds.Kind):
     def number(self, value: Any, device: bool) -> Any:
         return devices.current().to_host(value)[()] if device else value
 
+    def has_two_sides(self, cls: type) -> bool:
+        return issubclass(cls, SoftwareManagedGPUStorage)
+
     def held(self, objects: Iterable[Any]) -> AbstractContextManager[Any]:
         states = [
             obj._pair.state for obj in objects if isinstance(obj, Storage) and obj._pair is not None
         ]
-        return writing(states) if states else super().held(())
+        return writing(states) if states else kinds.NOTHING_HELD
 
     def wrote(self, obj: Any, device: bool) -> None:
         if isinstance(obj, Storage):
@@ -169,6 +181,9 @@ class StorageKind(kinds.Kind):
         known = [each for each in several if each is not None]
         return (known[0][0], math.lcm(*(each[1] for each in known))) if known else None
 
+    def assumed(self, points: Any) -> Any:
+        return points  # an array beside storages is taken for one with their parameters
+
     def show(self, names: Names) -> str:
         return repr("".join(names))
 
@@ -214,7 +229,7 @@ def _meta(frame: Frame) -> Meta:
 # ---- sides
 
 
-def on_device(lead: Storage, inputs: tuple[Any, ...], outputs: tuple[Any, ...] = ()) -> bool:
+def on_device(lead: Storage, inputs: Sequence[Any], outputs: Sequence[Any] = ()) -> bool:
     """Whether to compute on the GPU, as the class of the governing storage says."""
     arrays = [obj for obj in inputs if obj is not None and not is_scalar(obj)]
     if isinstance(lead, CUDAManagedGPUStorage):
