@@ -204,6 +204,12 @@ def _short(found: Any) -> str:
 FUNCTIONS = functions()
 
 
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """np.save and its kin may take a str for the name of a file."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("name", [name for name, _ in FUNCTIONS])
 def test_a_field_is_answered_as_a_storage(name: str) -> None:
     _, different = differences(name, dict(FUNCTIONS)[name])
