@@ -105,7 +105,7 @@ mpi:
 demo: wheel mpi
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
-	cd $(VENV) && bin/python -m gridbuf demo --output $(CURDIR)/demo-output $(ARGS)
+	cd examples && $(abspath $(VENV))/bin/python -m demo --output $(CURDIR)/demo-output $(ARGS)
 
 ## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on the machine, for they show times
 pictures: demo

@@ -9,7 +9,7 @@ from measure import Case
 SETUP = """
 import numpy as np
 from gridbuf.watch.records import Book
-from gridbuf.watch.main import install
+from gridbuf.watch import install
 
 def watched():
     undo = install(Book())

@@ -1,4 +1,4 @@
-"""The command line: `python -m gridbuf doctor | plan | distributed | demo | run | watch`."""
+"""The command line: `python -m gridbuf doctor | plan | distributed | run | watch`."""
 
 import argparse
 import inspect
@@ -9,9 +9,8 @@ from typing import Any
 import gridbuf
 from gridbuf import commands, startup
 from gridbuf.commands import UsageError, quiet_pipe
-from gridbuf.demo.options import add_arguments as add_demo_arguments
 from gridbuf.paper import add_arguments as add_distributed_arguments
-from gridbuf.watch.main import add_arguments as add_watch_arguments
+from gridbuf.watch import add_arguments as add_watch_arguments
 
 PROGRAMS = ("run", "watch")  # they end as the program ends that they run
 
@@ -57,7 +56,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         prog="gridbuf", description="The memory layer for stencil programs."
     )
     subparsers = parser.add_subparsers(
-        dest="command", required=True, metavar="doctor | plan | distributed | demo | run | watch"
+        dest="command", required=True, metavar="doctor | plan | distributed | run | watch"
     )
     commands = {
         "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
@@ -67,9 +66,6 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         "distributed": subparsers.add_parser(
             "distributed",
             help="plan a run on many processes on paper: cuts, messages, bytes, memory",
-        ),
-        "demo": subparsers.add_parser(
-            "demo", help="gt4py stencils on real weather data: our arrays against others"
         ),
         "run": subparsers.add_parser(
             "run",
@@ -89,7 +85,6 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])
     add_distributed_arguments(commands["distributed"])
-    add_demo_arguments(commands["demo"])
     _add_run_arguments(commands["run"])
     add_watch_arguments(commands["watch"])
     return parser, commands

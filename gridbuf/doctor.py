@@ -23,7 +23,6 @@ import numpy as np
 import gridbuf
 from gridbuf import _core, consumers
 from gridbuf._core import cpu_quota
-from gridbuf.demo.checks import NEEDED
 from gridbuf.explain import nbytes_text
 from gridbuf.machine import cxx_command, cxx_compiler, meminfo, mpi_environment
 
@@ -63,13 +62,8 @@ def sections() -> Iterator[Section]:
         ],
     )
     yield "consumers", list(_packages(consumers.packages()))
-    yield (
-        "for the demo",
-        [
-            *_packages(NEEDED.values()),
-            ("C++ compiler", cxx_compiler() or f"none: '{cxx_command()}' is not on PATH"),
-        ],
-    )
+    compiler = cxx_compiler() or f"none: '{cxx_command()}' is not on PATH"
+    yield "gt4py's compiled backends", [("C++ compiler", compiler)]
 
 
 def _versions() -> Iterator[tuple[str, str]]:

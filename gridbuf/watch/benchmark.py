@@ -27,8 +27,7 @@ from gridbuf import _core
 from gridbuf.machine import meminfo
 from gridbuf.startup import USUAL
 from gridbuf.strides import extent
-from gridbuf.watch.layouts import address
-from gridbuf.watch.records import clock
+from gridbuf.watch.records import address, clock
 
 ROUNDS, AT_LEAST, SECONDS = (
     15,

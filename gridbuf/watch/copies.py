@@ -18,10 +18,9 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.strides import XLA_ALIGNMENT, boundary, extent, packed
 from gridbuf.watch.allocations import is_of_gridbuf, maker
-from gridbuf.watch.layouts import address, sorted_ranks
 from gridbuf.watch.lines import caller
 from gridbuf.watch.patches import Undo, between, from_import_on, put, together
-from gridbuf.watch.records import Book, Copy, clock
+from gridbuf.watch.records import Book, Copy, address, clock, sorted_ranks
 
 LEAST = 1024  # bytes: a smaller copy takes no time to speak of
 OWN = "in gridbuf"  # follows the name of a function that gridbuf itself called

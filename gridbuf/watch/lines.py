@@ -55,7 +55,7 @@ def passed_over() -> tuple[str, ...]:
         ours = [
             path
             for path in Path(_PACKAGE).iterdir()
-            if path.name not in ("demo", "consumers", "__pycache__")
+            if path.name not in ("consumers", "__pycache__")
         ]
         _parts.extend(map(str, ours))
         _parts.extend(f"{folder}{os.sep}" for name in LIBRARIES for folder in _folders(name))

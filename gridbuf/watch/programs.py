@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.watch.layouts import sorted_ranks
 from gridbuf.watch.patches import Undo, from_import_on, together
-from gridbuf.watch.records import Book
+from gridbuf.watch.records import Book, sorted_ranks
 from gridbuf.watch.stencils import Kind, Operand, watch_method, with_strides
 
 # Modules whose import is waited for.

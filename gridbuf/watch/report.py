@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from gridbuf.watch import allocations
-from gridbuf.watch.cartesian import wrap
 from gridbuf.watch.copies import exchange
 from gridbuf.watch.lines import Line, source, text
 from gridbuf.watch.messages import note_rank
 from gridbuf.watch.records import Book, Message, Stencil, clock
-from gridbuf.watch.stencils import LOOKED_UP, measured_of
+from gridbuf.watch.stencils import LOOKED_UP, measured_of, watch_class
 
 
 def report(book: Book, program: list[str], *, final: bool = True) -> dict[str, Any]:
@@ -187,7 +186,7 @@ def _seconds_each_call(records: list[Stencil], nbytes: int) -> float:
     )
     arrays = {f"f{i}": np.zeros((2, 2, 2)) for i in range(round(fields / calls))}
     Watched = type("_Watched", (_Nothing,), {"__call__": _Nothing.__call__, "run": _Nothing.run})
-    wrap(Watched, Book(), measure=False)
+    watch_class(Watched, Book(), measure=False)
     plain, watched = _Nothing(arrays), Watched(arrays)
     for _ in range(LOOKED_UP):  # their lines are looked up, with the clock around it
         watched(**arrays)

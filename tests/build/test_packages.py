@@ -5,11 +5,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from demo.__main__ import NEEDED
 from in_child import python
 
 import gridbuf
 from gridbuf import consumers
-from gridbuf.demo.checks import NEEDED
 
 LATER = ["exact", "gufunc", "interface", "interop", "storage"]
 

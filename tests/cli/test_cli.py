@@ -66,16 +66,11 @@ def test_padding_yes_and_no(capsys: pytest.CaptureFixture[str]) -> None:
         ("plan 3 4 --byte-alignment 3", "byte_alignment"),
         ("plan 3 4 --dtype nonsense", "nonsense"),
         ("plan -- -3", "shape"),
-        ("demo --steps 0", "--steps"),
-        ("demo --size 2 9 9", "--size"),
     ],
 )
 def test_a_wrong_request_is_one_line_and_a_status(
     words: str, named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if words.startswith("demo"):
-        pytest.importorskip("gt4py")
-        pytest.importorskip("iris_sample_data")
     status, out, err = output(capsys, *words.split())
     assert status == 2 and out == ""
     assert named in err and len(err.strip().splitlines()) == 1
@@ -101,7 +96,7 @@ def test_what_cannot_be_parsed_exits_with_2(words: str, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "words", ["doctor --foo", "plan 4 --backnd C", "distributed 8 8 --rank 2 --foo 3", "demo --foo"]
+    "words", ["doctor --foo", "plan 4 --backnd C", "distributed 8 8 --rank 2 --foo 3"]
 )
 def test_an_unknown_option_shows_the_usage_of_its_command(
     words: str, capsys: pytest.CaptureFixture[str]
@@ -119,7 +114,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["--help"])
     assert exit_.value.code == 0
-    assert {"doctor", "plan", "demo"} <= set(capsys.readouterr().out.split())
+    assert {"doctor", "plan", "watch"} <= set(capsys.readouterr().out.split())
 
 
 # ---- doctor ----

@@ -12,6 +12,8 @@ import pytest
 import gridbuf as gb
 from gridbuf import machine
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
 for package in ("gt4py", "netCDF4", "iris_sample_data", "matplotlib", "rich"):
     pytest.importorskip(package)
 
@@ -32,7 +34,7 @@ def some_values(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def test_the_real_field_is_what_the_file_holds() -> None:
-    from gridbuf.demo import data
+    from demo import data
 
     weather = data.load()
     assert weather.values.shape == (15, 100, 100) and weather.values.dtype == np.float32
@@ -43,7 +45,7 @@ def test_the_real_field_is_what_the_file_holds() -> None:
 
 
 def test_tiling_keeps_the_field_and_mirrors_it_without_a_seam() -> None:
-    from gridbuf.demo import data
+    from demo import data
 
     values = some_values((3, 4, 5)).astype(np.float32)  # K, J, I
     tiled = data.tile(values, (12, 9, 7))
@@ -58,12 +60,12 @@ def test_tiling_keeps_the_field_and_mirrors_it_without_a_seam() -> None:
 
 def test_the_reference_is_the_heat_equation() -> None:
     """A cosine decays by a known factor each step."""
-    from gridbuf.demo import reference
+    from demo import data
 
     n, coefficient, steps = 64, 0.2, 30
     x = np.arange(n)
     wave = np.cos(np.pi * (x[:, None, None] - 0.5) / (n - 2)) * np.ones((1, n, 2))
-    result = reference.diffuse(wave, steps, coefficient)
+    result = data.diffuse(wave, steps, coefficient)
     factor = 1 - 2 * coefficient * (1 - np.cos(np.pi / (n - 2)))
     inner = slice(steps + 1, -steps - 1)  # as far in as the closed rim has not reached
     np.testing.assert_allclose(
@@ -72,12 +74,12 @@ def test_the_reference_is_the_heat_equation() -> None:
 
 
 def test_the_reference_never_writes_the_rim_or_its_input() -> None:
-    from gridbuf.demo import reference
+    from demo import data
 
     values = some_values((7, 8, 3))
     kept = values.copy()
     for steps in (1, 2, 5):
-        result = reference.diffuse(values, steps, 0.2)
+        result = data.diffuse(values, steps, 0.2)
         np.testing.assert_array_equal(values, kept)
         rim = np.ones((7, 8), bool)
         rim[1:-1, 1:-1] = False
@@ -86,23 +88,22 @@ def test_the_reference_never_writes_the_rim_or_its_input() -> None:
 
 
 def test_an_error_at_one_point_is_found_and_a_nan_does_not_hide() -> None:
-    from gridbuf.demo import reference
+    from demo import data
 
     expected = some_values((5, 6, 7))
     result = expected.copy()
     result[0, 5, 6] += 0.25
-    assert reference.max_error(result, expected) == pytest.approx(0.25)
+    assert data.max_error(result, expected) == pytest.approx(0.25)
     result[2, 2, 2] = np.nan
-    assert not reference.max_error(result, expected) <= 1e9
+    assert not data.max_error(result, expected) <= 1e9
 
 
 # ---- stencils and measurement ----
 
 
 def test_every_cpu_backend_that_gt4py_registers_is_there() -> None:
+    from demo import stencils
     from gt4py.cartesian.backend import REGISTRY
-
-    from gridbuf.demo import stencils
 
     backends = stencils.cpu_backends()
     assert (
@@ -113,14 +114,14 @@ def test_every_cpu_backend_that_gt4py_registers_is_there() -> None:
 
 @pytest.mark.parametrize("steps", [1, 7, 23])
 def test_each_kind_of_array_ends_where_the_reference_does(steps: int) -> None:
-    from gridbuf.demo import measure, reference, stencils
+    from demo import data, measure, stencils
 
     values = some_values((14, 12, 5))
-    expected = reference.diffuse(values, steps, stencils.COEFFICIENT)
+    expected = data.diffuse(values, steps, stencils.COEFFICIENT)
     entered, counted = measure.contenders(values, "numpy"), []
     measure.race(stencils.compiled("numpy"), entered, steps, advance=counted.append)
     assert sum(counted) == 3 * steps
-    scores = measure.score("numpy", entered, lambda result: reference.max_error(result, expected))
+    scores = measure.score("numpy", entered, lambda result: data.max_error(result, expected))
     assert [s.kind for s in scores] == [measure.GRIDBUF, measure.GT4PY, measure.PLAIN]
     assert all(s.error < 1e-11 and s.ms_per_step > 0 for s in scores)
     assert scores[2].speedup == 1 and all(s.unrest >= 1 for s in scores)
@@ -128,7 +129,7 @@ def test_each_kind_of_array_ends_where_the_reference_does(steps: int) -> None:
 
 
 def test_the_stencil_is_told_nothing_about_fields() -> None:
-    from gridbuf.demo import measure
+    from demo import measure
 
     ours, theirs, plain = measure.contenders(some_values((9, 8, 4)), "gt:cpu_ifirst")
     assert ours.keywords == {} and theirs.keywords == plain.keywords == {"origin": (1, 1, 0)}
@@ -137,7 +138,7 @@ def test_the_stencil_is_told_nothing_about_fields() -> None:
 
 
 def test_warming_up_changes_no_value() -> None:
-    from gridbuf.demo import measure, stencils
+    from demo import measure, stencils
 
     values = some_values((9, 8, 4))
     for contender in measure.contenders(values, "numpy"):
@@ -146,8 +147,8 @@ def test_warming_up_changes_no_value() -> None:
 
 
 def test_a_race_with_uneven_rounds_is_called_disturbed() -> None:
-    from gridbuf.demo import measure
-    from gridbuf.demo.table import disturbed
+    from demo import measure
+    from demo.measure import disturbed
 
     def score(backend: str, *seconds: float) -> list[measure.Score]:
         plain = measure.Contender(
@@ -176,7 +177,7 @@ def test_alignment_is_read_off_the_address(offset: int) -> None:
 
 def test_the_field_is_diffused_in_place_of_the_file_order() -> None:
     """K, J, I as in the file, through gt4py, against the reference on I, J, K."""
-    from gridbuf.demo import reference, stencils
+    from demo import data, stencils
 
     values = some_values((4, 9, 11))
     now = gb.Field.from_array(values, dims="KJI", halo=(0, 1, 1), backend="numpy")
@@ -184,12 +185,12 @@ def test_the_field_is_diffused_in_place_of_the_file_order() -> None:
     for _ in range(5):
         stencil(now, after, stencils.COEFFICIENT)
         now, after = after, now
-    expected = reference.diffuse(values.transpose(2, 1, 0), 5, stencils.COEFFICIENT)
-    assert reference.max_error(gb.as_numpy(now, "IJK"), expected) < 1e-11
+    expected = data.diffuse(values.transpose(2, 1, 0), 5, stencils.COEFFICIENT)
+    assert data.max_error(gb.as_numpy(now, "IJK"), expected) < 1e-11
 
 
 def test_all_pointers_into_a_field_are_one() -> None:
-    from gridbuf.demo.identity import pointers
+    from demo.stencils import pointers
 
     field = gb.Field.zeros((5, 6, 7), dims="KJI", halo=(0, 1, 1), backend="gt:cpu_ifirst")
     addresses = pointers(field)
@@ -200,10 +201,10 @@ def test_all_pointers_into_a_field_are_one() -> None:
 
 
 def demo(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gridbuf", "demo", *words]
     return subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **env}, timeout=300
-    )
+        [sys.executable, "-m", "demo", *words], cwd=EXAMPLES, capture_output=True, text=True,
+        env={**os.environ, **env}, timeout=300
+    )  # fmt: skip
 
 
 @pytest.mark.slow
@@ -260,9 +261,7 @@ def test_the_demo_on_a_backend_that_compiles(tmp_path: Path) -> None:
 def test_a_missing_compiler_is_one_line(tmp_path: Path) -> None:
     done = demo("--output", str(tmp_path), CXX="no-such-compiler")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith(
-        "gridbuf demo: no C++ compiler: 'no-such-compiler' is not on PATH"
-    )
+    assert done.stderr.startswith("demo: no C++ compiler: 'no-such-compiler' is not on PATH")
 
 
 @pytest.mark.slow
@@ -276,17 +275,15 @@ def test_a_compiler_that_fails_is_one_line(tmp_path: Path) -> None:
         GT_CACHE_ROOT=str(tmp_path),
     )
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith(
-        "gridbuf demo: gt:cpu_ifirst: gt4py could not compile the stencil"
-    )
+    assert done.stderr.startswith("demo: gt:cpu_ifirst: gt4py could not compile the stencil")
 
 
 @pytest.mark.slow
 def test_a_backend_that_does_not_compile_is_left_out_of_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from gridbuf.cli import main
-    from gridbuf.demo import stencils
+    from demo import stencils
+    from demo.__main__ import main
 
     def compiled(backend: str) -> object:
         if backend == "numpy":
@@ -299,11 +296,10 @@ def test_a_backend_that_does_not_compile_is_left_out_of_all(
     monkeypatch.setattr(
         stencils, "PURE_PYTHON", frozenset(stencils.cpu_backends()) - {"numpy", "gt:cpu_ifirst"}
     )
-    monkeypatch.setattr("gridbuf.demo.main._slow_backends", lambda *_: 0.0)
+    monkeypatch.setattr("demo.__main__._slow_backends", lambda *_: 0.0)
     assert (
         main(
             [
-                "demo",
                 "--size",
                 "12",
                 "12",
@@ -330,17 +326,16 @@ def test_a_backend_that_does_not_compile_is_left_out_of_all(
 def test_a_missing_package_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gridbuf.cli import main
-    from gridbuf.demo import checks
+    from demo import __main__
+    from demo.__main__ import main
 
     monkeypatch.setattr(
-        checks, "find_spec", lambda name: None if name in ("rich", "netCDF4") else object()
+        __main__, "find_spec", lambda name: None if name in ("rich", "netCDF4") else object()
     )
-    assert main(["demo"]) == 2
+    assert main([]) == 2
     error = capsys.readouterr().err.strip()
     assert (
-        error
-        == "gridbuf demo: not installed: netCDF4, rich; get what the demo needs with: pip install"
+        error == "demo: not installed: netCDF4, rich; get what the demo needs with: pip install"
         " 'gridbuf[demo]'"
     )
 
@@ -349,12 +344,12 @@ def test_a_missing_package_is_one_line(
 def test_a_backend_that_cannot_be_timed_is_one_line_with_the_choice(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gridbuf.cli import main
+    from demo.__main__ import main
 
-    assert main(["demo", "--backend", name, "--output", str(tmp_path)]) == 2
+    assert main(["--backend", name, "--output", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert (
-        error.startswith("gridbuf demo: --backend: ")
+        error.startswith("demo: --backend: ")
         and "gt:cpu_ifirst" in error
         and len(error.splitlines()) == 1
     )
@@ -364,17 +359,16 @@ def test_a_backend_that_cannot_be_timed_is_one_line_with_the_choice(
 def test_a_wrong_result_fails_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gridbuf.cli import main
-    from gridbuf.demo import reference
+    from demo import data
+    from demo.__main__ import main
 
-    honest = reference.diffuse
+    honest = data.diffuse
     monkeypatch.setattr(
-        reference, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw)
+        data, "diffuse", lambda values, steps, c, **kw: honest(values, steps, 1.001 * c, **kw)
     )
     assert (
         main(
             [
-                "demo",
                 "--backend",
                 "numpy",
                 "--size",

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from demo import __main__, blocks
 
 import gridbuf as gb
 from gridbuf import machine
 from gridbuf.commands import UsageError
-from gridbuf.demo import blocks, checks, processes
 
 VALUES = np.random.default_rng(3).uniform(280, 300, (15, 12, 3))
 
@@ -38,11 +38,11 @@ def in_one_piece(steps: int) -> np.ndarray:
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 6])
 def test_blocks_of_one_process(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "missing", lambda: "nobody may")
-    outcome = processes.run(VALUES, 7, stencil, "C", ranks)
+    monkeypatch.setattr(blocks, "missing_for_mpi", lambda: "nobody may")
+    outcome = blocks.diffuse_on_processes(VALUES, 7, stencil, "C", ranks)
     assert outcome.result.tobytes() == in_one_piece(7).tobytes()
     assert outcome.why_not == "nobody may" and outcome.how == f"{ranks} blocks in one process"
-    picture = "\n".join(processes.text(outcome))
+    picture = "\n".join(blocks.text(outcome))
     assert all(f" {rank} " in picture for rank in range(ranks))
 
 
@@ -50,7 +50,7 @@ def test_halos_that_are_not_exchanged_would_show(monkeypatch: pytest.MonkeyPatch
     import gridbuf.distributed.plans.plan as plan
 
     monkeypatch.setattr(plan.Plan, "__call__", lambda self, *fields: None)
-    _, fields, _, _ = blocks.run(VALUES, 2, stencil, "C", (2, 2))
+    _, fields, _, _ = blocks.diffuse_in_blocks(VALUES, 2, stencil, "C", (2, 2))
     assert any(np.isnan(f.domain.numpy()).any() for f in fields)
 
 
@@ -73,14 +73,14 @@ def test_halos_that_are_not_exchanged_would_show(monkeypatch: pytest.MonkeyPatch
 def test_an_mpi_that_does_not_run_is_named_and_done_without(
     command: list[str], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "missing", lambda: "")
-    monkeypatch.setattr(processes, "SECONDS", 0.5 if command == ["sleep"] else 60)
+    monkeypatch.setattr(blocks, "missing_for_mpi", lambda: "")
+    monkeypatch.setattr(blocks, "SECONDS", 0.5 if command == ["sleep"] else 60)
     monkeypatch.setattr(
-        processes,
-        "command",
+        blocks,
+        "mpirun_command",
         lambda ranks: ["sh", "-c", "sleep 30"] if command == ["sleep"] else command,
     )
-    outcome = processes.run(VALUES, 3, stencil, "C", 4)
+    outcome = blocks.diffuse_on_processes(VALUES, 3, stencil, "C", 4)
     assert says in outcome.why_not and outcome.how == "4 blocks in one process"
     assert outcome.result.tobytes() == in_one_piece(3).tobytes()
 
@@ -106,10 +106,10 @@ def test_open_mpi_is_told_where_processes_may_not_read_each_other(
 
 @pytest.mark.parametrize("ranks", [-1, 65])
 def test_ranks_that_cannot_be(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "find_spec", lambda name: True)
-    monkeypatch.setattr(checks, "cxx_compiler", lambda: "c++")
+    monkeypatch.setattr(__main__, "find_spec", lambda name: True)
+    monkeypatch.setattr(__main__, "cxx_compiler", lambda: "c++")
     with pytest.raises(UsageError, match=f"--ranks: {ranks} is not among 0 to 64"):
-        checks.check(argparse.Namespace(size=(8, 8, 8), steps=1, ranks=ranks))
+        __main__.check(argparse.Namespace(size=(8, 8, 8), steps=1, ranks=ranks))
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_four_processes() -> None:
     pytest.importorskip("gt4py")
     if why := machine.missing_for_mpi():
         pytest.skip(why)
-    from gridbuf.demo import stencils
+    from demo import stencils
 
     compiled: Callable[..., None] = stencils.compiled("numpy")
     now = gb.Field.from_array(VALUES, dims="IJK", halo=(1, 1, 0), backend="numpy")
@@ -125,6 +125,6 @@ def test_four_processes() -> None:
     for _ in range(3):
         compiled(now, after, stencils.COEFFICIENT)
         now, after = after, now
-    outcome = processes.run(VALUES, 3, compiled, "numpy", 4)
+    outcome = blocks.diffuse_on_processes(VALUES, 3, compiled, "numpy", 4)
     assert outcome.why_not == "" and outcome.how.startswith("4 processes by ")
     assert outcome.result.tobytes() == gb.as_numpy(now, "IJK").tobytes()

@@ -101,7 +101,7 @@ def test_threads_that_are_started_later() -> None:
 @allocations_are_seen
 def test_the_maker_of_a_view_is_found() -> None:
     from gridbuf.watch.allocations import maker
-    from gridbuf.watch.layouts import address
+    from gridbuf.watch.records import address
 
     with watching():
         a = np.zeros((100, 100))

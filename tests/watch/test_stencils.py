@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from watched import number, told, watch, watching
 
-from gridbuf.watch.cartesian import wrap
 from gridbuf.watch.records import Book
+from gridbuf.watch.stencils import watch_class
 
 pytest.importorskip("gt4py.cartesian")
 pytestmark = pytest.mark.slow  # each runs a program that imports it
@@ -207,7 +207,7 @@ class Still:
 def test_every_call_is_counted_and_a_layout_that_comes_late_is_told() -> None:
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
     book = Book()
-    undo = wrap(cls, book, measure=False)
+    undo = watch_class(cls, book, measure=False)
     still, c, f = cls(), np.zeros((4, 5, 6)), np.zeros((4, 5, 6), order="F")
     lines = set()
     for i in range(300):
@@ -248,7 +248,7 @@ def test_what_is_saved_is_of_the_layouts_that_were_measured() -> None:
     """A first call with little fields says nothing of those that follow."""
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
     book = Book()
-    undo = wrap(cls, book, measure=True)
+    undo = watch_class(cls, book, measure=True)
     still = cls()
     for n, calls in ((2, 1), (20, 30), (30, 50)):
         for _ in range(calls):
@@ -277,7 +277,7 @@ def test_the_boundary_is_the_least_of_what_came() -> None:
     arrays = [whole[:120].reshape(4, 5, 6), whole[120:].reshape(4, 5, 6), odd]
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
     book = Book()
-    undo = wrap(cls, book, measure=False)
+    undo = watch_class(cls, book, measure=False)
     for array in arrays:
         cls()(array, arrays[0])
     undo()
@@ -287,7 +287,7 @@ def test_the_boundary_is_the_least_of_what_came() -> None:
 
 def test_methods_are_methods() -> None:
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
-    undo = wrap(cls, Book(), measure=False)
+    undo = watch_class(cls, Book(), measure=False)
     still = cls()
     assert still.run.__self__ is still and still.run == still.run
     assert inspect.signature(still.run) == inspect.signature(Still().run)
@@ -303,7 +303,7 @@ def test_more_layouts_than_are_kept_in_c() -> None:
     cls = type("Still", (Still,), {"__call__": Still.__call__, "run": Still.run})
     other = type("Other", (cls,), {})  # has the methods of another class, and is counted as itself
     book = Book()
-    undo = wrap(cls, book, measure=False)
+    undo = watch_class(cls, book, measure=False)
     arrays = [np.zeros((4, 5, 6 + n)) for n in range(40)]
     for _ in range(5):
         for array in arrays:
@@ -337,7 +337,7 @@ def test_generated_code_is_no_line_of_the_program_in_any_folder(
     names: dict[str, Any] = {"Base": Still, "__name__": "_GT_.model.step.m_step"}
     exec(compile(GENERATED, str(file), "exec"), names)
     with watching() as book:
-        undo = wrap(names["Made"], book, measure=False)
+        undo = watch_class(names["Made"], book, measure=False)
         made = names["Made"]()
         made.run(a=np.zeros((2, 2, 2)), b=np.zeros((2, 2, 2)))  # timed as a call of this line
         undo()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gridbuf
-from gridbuf.watch.main import install
+from gridbuf.watch import install
 from gridbuf.watch.records import Book
 from gridbuf.watch.report import report
 

@@ -1,23 +1,26 @@
-"""The one picture: the field before and after, how it lies in memory, and what that is worth."""
+"""The pictures: the field before and after, how it lies in memory, and what that is worth; and the
+field with the blocks that the processes had.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
-import numpy as np
-
-from gridbuf.demo.measure import GRIDBUF, GT4PY, PLAIN, Score
-from gridbuf.demo.stencils import HALO
-from gridbuf.explain import picture
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
+from numpy.typing import NDArray
+
+from demo.measure import GRIDBUF, GT4PY, PLAIN, Score
+from demo.stencils import HALO
+from gridbuf.explain import picture
+
+matplotlib.use("Agg")
 
 INK, FAINT = "#1f2937", "#6b7280"
 BAR_COLORS = {
@@ -351,3 +354,61 @@ def _bars(axes: Axes, scores: Sequence[Score], shape: Sequence[int]) -> None:
         fontsize=9,
         columnspacing=1.2,
     )
+
+
+# ---- the blocks ----
+
+
+matplotlib.use("Agg")
+
+
+def draw_blocks(path: Path, weather: Any, result: NDArray[np.float64], grid: Any, how: str) -> None:
+    """Write the picture.
+
+    Parameters
+    ----------
+    path : Path
+        A PNG.
+    weather : Weather
+        What the field is.
+    result : ndarray
+        It, in I, J, K order, rim included.
+    grid : Grid
+        With the blocks.
+    how : str
+        What had them.
+    """
+    figure, axes = plt.subplots(figsize=(8, 7.2), dpi=120, facecolor="white")
+    level = result[:, :, 0].T
+    low, high = np.percentile(level, (0.5, 99.5))
+    # Cell i of the domain reaches from i to i + 1; the rim lies around it.
+    edges = [np.arange(-HALO, n - HALO + 1) for n in result.shape[:2]]
+    image = axes.pcolormesh(
+        edges[0], edges[1], level, cmap="inferno", vmin=low, vmax=high, rasterized=True
+    )
+    for block in grid.all_blocks():
+        (i, j), (end, top) = block.start, block.stop
+        axes.add_patch(
+            Rectangle((i, j), end - i, top - j, fill=False, edgecolor="white", linewidth=2.4)
+        )
+        around = (i - HALO, j - HALO), end - i + 2 * HALO, top - j + 2 * HALO
+        axes.add_patch(
+            Rectangle(*around, fill=False, edgecolor="white", linewidth=1.0, linestyle=(0, (4, 3)))
+        )
+        axes.text(
+            (i + end) / 2,
+            (j + top) / 2,
+            f"{block.number}\n{end - i} x {top - j}",
+            color="white",
+            ha="center",
+            va="center",
+            fontsize=15,
+            weight="bold",
+        )
+    axes.set_aspect("equal")
+    axes.set_xlabel("I")
+    axes.set_ylabel("J")
+    axes.set_title(f"Diffused on {how}", loc="left", fontsize=12, weight="bold")
+    figure.colorbar(image, ax=axes, pad=0.02, shrink=0.9).ax.set_title(weather.units, fontsize=10)
+    figure.savefig(path, bbox_inches="tight")
+    plt.close(figure)

@@ -1,6 +1,8 @@
-"""The real input: one field of a Met Office forecast, and larger grids tiled from it."""
+"""The real input, one field of a Met Office forecast and larger grids tiled from it; and the same
+diffusion in NumPy, which every result is checked against.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,3 +80,48 @@ def _mirrored(size: int, n: int) -> NDArray[np.intp]:
     """0, 1, ..., n-1, n-1, ..., 1, 0, 0, 1, ... up to `size` entries."""
     at = np.arange(size) % (2 * n)
     return np.where(at < n, at, 2 * n - 1 - at)
+
+
+# ---- the reference ----
+
+
+def diffuse(
+    values: NDArray[Any],
+    steps: int,
+    coefficient: float,
+    *,
+    advance: Callable[[], Any] = lambda: None,
+) -> NDArray[np.float64]:
+    """`steps` steps of horizontal diffusion of an I, J, K field.
+
+    The rim of one point around it is a closed boundary: it is read and never written, as
+    with the stencil, which writes the domain of its output only.
+
+    Parameters
+    ----------
+    values : ndarray
+        Not changed.
+    steps : int
+    coefficient : float
+        dt * K / dx**2.
+    advance : callable
+        Called after each step.
+    """
+    now = np.array(values, np.float64)
+    after, laplacian = now.copy(), np.empty_like(now[1:-1, 1:-1])
+    for _ in range(steps):
+        middle = now[1:-1, 1:-1]
+        np.add(now[:-2, 1:-1], now[2:, 1:-1], out=laplacian)
+        laplacian += now[1:-1, :-2]
+        laplacian += now[1:-1, 2:]
+        laplacian -= 4.0 * middle
+        laplacian *= coefficient
+        np.add(middle, laplacian, out=after[1:-1, 1:-1])
+        now, after = after, now
+        advance()
+    return now
+
+
+def max_error(result: NDArray[Any], expected: NDArray[np.float64]) -> float:
+    """The largest difference at any point, halo included; a NaN anywhere is a NaN here."""
+    return float(np.abs(result - expected).max())

@@ -1,3 +1,0 @@
-"""gt4py stencils on real weather data, on gridbuf's arrays and on others: `python -m gridbuf
-demo`.
-"""
