@@ -35,7 +35,8 @@ func ExampleDescribe() {
 	float64s, _ := arrayinterface.ParseTypestr("<f8")
 	description, _ := arrayinterface.DescribePlan(plan, float64s, uintptr(buffer.Data()))
 	dict, err := arrayinterface.Describe(description)
-	fmt.Println(dict.Shape, dict.Typestr, dict.Strides, dict.Version, dict.Data == uintptr(buffer.Data()), err)
+	fmt.Println(dict.Shape, dict.Typestr, dict.Strides, dict.Version,
+		dict.Data == uintptr(buffer.Data()), err)
 	// Output: [4 3 2] <f8 [8 32 96] 3 true <nil>
 }
 
@@ -49,17 +50,4 @@ func ExampleParseTypestr() {
 	// 20  <nil>
 	// 8 25us <nil>
 	// 0  typestr: "|O8" holds Python objects, which cannot be shared as memory
-}
-
-func ExampleParseFormat() {
-	t, err := arrayinterface.ParseFormat("T{d:time:(2)f:wind:}", 16)
-	for _, f := range t.Fields {
-		fmt.Println(f.Offset, f.Name, f.Type.Typestr(), f.Shape)
-	}
-	text, _ := t.Format()
-	fmt.Println(text, err)
-	// Output:
-	// 0 time <f8 []
-	// 8 wind <f4 [2]
-	// T{^d:time:(2)^f:wind:} <nil>
 }

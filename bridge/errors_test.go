@@ -24,9 +24,6 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, signature := gufunc.ParseSignature("(")
 	_, unknown := kernels.New("square root")
 	_, typestr := arrayinterface.ParseTypestr("<y8")
-	_, descr := arrayinterface.ParseDescr([]arrayinterface.Descr{{Name: "a", Typestr: "<f8"},
-		{Name: "a", Typestr: "<f8"}}, 16)
-	_, format := arrayinterface.ParseFormat("y", 8)
 	_, stream := cudaarrayinterface.ParseStream(true, 0)
 	var number float64
 	view := transfer.View{Data: unsafe.Pointer(&number), Type: alloc.Float64}
@@ -34,7 +31,7 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature,
 		"transfer": fill,
-		"kernels":  unknown, "typestr": typestr, "descr": descr, "format": format, "stream": stream,
+		"kernels":  unknown, "typestr": typestr, "stream": stream,
 		"cuda": cuda.ErrArgument,
 	} {
 		assert.ErrorIs(t, err, alloc.ErrInvalid, name)

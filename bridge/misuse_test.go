@@ -103,15 +103,14 @@ func TestNothingEndsTheProcess(t *testing.T) {
 		"arrayinterface": {
 			Folder: "../arrayinterface",
 			Types: []any{
-				(*arrayinterface.Descr)(nil), (*arrayinterface.Description)(nil),
-				(*arrayinterface.Field)(nil),
+				(*arrayinterface.Description)(nil),
 				(*arrayinterface.Interface)(nil), (*arrayinterface.Layout)(nil),
 				(*arrayinterface.Type)(nil),
 			},
 			Funcs: []any{
 				arrayinterface.Describe, arrayinterface.DescribePlan, arrayinterface.NewLayout,
-				arrayinterface.Parse, arrayinterface.ParseDescr, arrayinterface.ParseFormat,
-				arrayinterface.ParseType, arrayinterface.ParseTypestr,
+				arrayinterface.Parse,
+				arrayinterface.ParseTypestr,
 			},
 		},
 		"cudaarrayinterface": {

@@ -10,11 +10,13 @@ import (
 
 func ExampleParse() {
 	d, err := cudaarrayinterface.Parse(cudaarrayinterface.Interface{
-		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x7f0000000000, HasStream: true, Stream: 1, Version: 3,
+		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x7f0000000000, HasStream: true, Stream: 1,
+		Version: 3,
 	})
 	fmt.Println(d.Strides, d.Stream == cudaarrayinterface.LegacyDefault, err)
 	_, err = cudaarrayinterface.Parse(cudaarrayinterface.Interface{
-		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x7f0000000000, HasStream: true, Stream: 0, Version: 3,
+		Shape: []int64{2, 3}, Typestr: "<f4", Data: 0x7f0000000000, HasStream: true, Stream: 0,
+		Version: 3,
 	})
 	fmt.Println(err)
 	// Output:

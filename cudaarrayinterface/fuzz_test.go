@@ -21,7 +21,8 @@ func FuzzInterface(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typestr string, shape, strides []byte, strided bool, data uint64,
 		hasStream bool, stream int64, version int) {
 		d := Interface{
-			Shape: unpack(shape), Typestr: typestr, Data: uintptr(data), HasStream: hasStream, Stream: stream, Version: version,
+			Shape: unpack(shape), Typestr: typestr, Data: uintptr(data), HasStream: hasStream,
+			Stream: stream, Version: version,
 		}
 		if strided {
 			d.Strides = unpack(strides)

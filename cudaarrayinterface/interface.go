@@ -1,9 +1,12 @@
 package cudaarrayinterface
 
-// #include "interface.h"
+// #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
+// #include "../arrayinterface/interface.h"
 import "C"
 
 import (
+	"fmt"
+
 	"gridbuf/alloc"
 	"gridbuf/arrayinterface"
 )
@@ -15,7 +18,6 @@ const Version = 3
 type Interface struct {
 	Shape     []int64
 	Typestr   string
-	Descr     []arrayinterface.Descr
 	Data      uintptr
 	ReadOnly  bool
 	Strides   []int64 // bytes; nil: C order
@@ -44,7 +46,7 @@ func Parse(d Interface) (Description, error) {
 		return Description{}, err
 	}
 	common, err := arrayinterface.Parse(arrayinterface.Interface{
-		Shape: d.Shape, Typestr: d.Typestr, Descr: d.Descr, Data: d.Data, ReadOnly: d.ReadOnly, Strides: d.Strides,
+		Shape: d.Shape, Typestr: d.Typestr, Data: d.Data, ReadOnly: d.ReadOnly, Strides: d.Strides,
 		Mask: d.Mask, Version: arrayinterface.Version,
 	})
 	if err != nil {
@@ -60,18 +62,12 @@ func Parse(d Interface) (Description, error) {
 // and the address is 0 where there are no elements.
 func Describe(d Description) (Interface, error) {
 	out := Interface{
-		Shape: d.Shape, Typestr: d.Type.Typestr(), Data: d.Data, ReadOnly: d.ReadOnly, Version: Version,
+		Shape: d.Shape, Typestr: d.Type.Typestr(), Data: d.Data, ReadOnly: d.ReadOnly,
+		Version:   Version,
 		HasStream: d.Stream != NoStream, Stream: int64(d.Stream),
 	}
 	if !d.CContiguous() {
 		out.Strides = d.Strides
-	}
-	if d.Type.Fields != nil {
-		descr, err := d.Type.Descr()
-		if err != nil {
-			return Interface{}, err
-		}
-		out.Descr = descr
 	}
 	if d.Size() == 0 {
 		out.Data = 0
@@ -87,10 +83,14 @@ func Describe(d Description) (Interface, error) {
 func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Stream) (Description,
 	error) {
 	if p.Device() != alloc.GPU && p.Memory() == alloc.Plain {
-		return Description{}, alloc.ErrInvalid.Errorf("device: the plan's memory is plain host memory, which a device cannot use")
+		return Description{},
+			alloc.ErrInvalid.Errorf("device: the plan's memory is plain host memory, which a " +
+				"device cannot use")
 	}
 	if t.ItemSize != p.ItemSize() {
-		return Description{}, alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d", t.Typestr(), t.ItemSize, p.ItemSize())
+		return Description{},
+			alloc.ErrInvalid.Errorf("dtype: items of %s take %d bytes, those of the plan %d",
+				t.Typestr(), t.ItemSize, p.ItemSize())
 	}
 	layout := arrayinterface.Layout{Shape: p.Shape(), Strides: p.Strides(), ItemSize: p.ItemSize()}
 	return Description{Description: arrayinterface.Description{Layout: layout, Type: t, Data: data},
@@ -99,5 +99,48 @@ func DescribePlan(p *alloc.Plan, t arrayinterface.Type, data uintptr, stream Str
 
 // View refuses: the memory is a device's, which the host cannot read. Package cuda copies it.
 func (d Description) View() (alloc.View, error) {
-	return alloc.View{}, alloc.ErrInvalid.Errorf("data: memory of a device, which has no View; cuda.CopyStrided reaches it")
+	return alloc.View{}, alloc.ErrInvalid.Errorf("data: memory of a device, which has no View; " +
+		"cuda.CopyStrided reaches it")
+}
+
+// Stream is the CUDA stream on which work on an array may still be under way. A
+// consumer that finds one waits for it, and some wait with the whole host: publish
+// one only while there is such work.
+type Stream int64
+
+// The streams that have no pointer.
+const (
+	NoStream        Stream = 0 // absent or None: nothing to wait for
+	LegacyDefault   Stream = 1
+	PerThreadStream Stream = 2
+)
+
+func (s Stream) String() string {
+	switch s {
+	case NoStream:
+		return "none"
+	case LegacyDefault:
+		return "legacy default"
+	case PerThreadStream:
+		return "per-thread default"
+	}
+	return fmt.Sprintf("%#x", int64(s))
+}
+
+// ParseStream reads the entry stream of a dictionary, where present says that there
+// is one and it is not None. 0 is disallowed there: it could mean no stream, or one
+// of the two default streams.
+func ParseStream(present bool, value int64) (Stream, error) {
+	var e C.gb_error
+	if !present {
+		return NoStream, nil
+	}
+	if C.gb_interface_cuda_stream(C.int64_t(value), &e) < 0 {
+		return NoStream, refusal(&e)
+	}
+	return Stream(value), nil
+}
+
+func refusal(e *C.gb_error) error {
+	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
 }

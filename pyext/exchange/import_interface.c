@@ -1,13 +1,13 @@
 /* import_interface.c: memory described by __array_interface__, __cuda_array_interface__ or
- * __array_struct__. Entries are read once and made plain data; arrayinterface/ and
- * cudaarrayinterface/ check them. gridbuf/wrapping.py reads the fields of structured types, and
+ * __array_struct__. Entries are read once and made plain data, which arrayinterface/
+ * checks. gridbuf/wrapping.py reads the fields of structured types, and
  * NumPy makes the dtype. */
 #define _GNU_SOURCE
 #include "exchange.h"
 #include "../core/attribute.h"
 #include "../core/references.h"
 #include "../core/upcall.h"
-#include "../../cudaarrayinterface/interface.h"
+#include "../../arrayinterface/interface.h"
 
 #include <errno.h>
 #include <sys/mman.h>
