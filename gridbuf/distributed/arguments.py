@@ -1,5 +1,5 @@
-"""The arguments that all grids take, read once: what is wrong with their kind is a TypeError, with
-their value a ValueError.
+"""Readers of the arguments that all grids take: an argument of a wrong kind is a TypeError, one of
+a wrong value a ValueError.
 """
 
 import os
@@ -102,7 +102,7 @@ def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str
 
 
 def read_switch(variable: str) -> bool | None:
-    """What the environment says; None: nothing."""
+    """The value of an environment variable; None: unset."""
     value = os.environ.get(variable, "")
     if value not in ("", "0", "1"):
         raise ValueError(f"{variable}: {value!r} is neither '0' nor '1'")
@@ -124,6 +124,6 @@ def read_timeout(timeout: Any) -> float | None:
 
 
 def some_fields(given: Sequence[Any], call: str) -> None:
-    """Nothing at all is a call with a mistake in it; who has no blocks gives empty lists."""
+    """TypeError for a call without fields. Ranks without blocks give empty lists."""
     if not given:
         raise TypeError(f"fields: none were given; {call} needs one at least")

@@ -1,13 +1,8 @@
-"""The exceptions of ranks: what another rank has raised, and where two of them differ.
+"""Calls of several ranks: the errors that they raise, waiting for other ranks, and the collective
+calls of a grid without a communicator.
 
-Calls that all ranks of a grid make together, one after the other.
-
-All ranks of a grid without a communicator: this one. Calls of all ranks end at once.
-
-Waiting for other ranks: at first without letting go of the core, then politely, never longer
-than asked, and never deaf to Ctrl-C.
-
-A loop of Python sees signals between any two polls; MPI's own Wait would sleep through them.
+Waiting polls in a loop of Python, which sees signals between any two polls: MPI's own Wait would
+not.
 """
 
 import json
@@ -20,6 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+MEETING = 512  # integers of the reduction with which each collective call begins
+SPIN = 50e-6  # seconds of polling without a yield: small messages arrive in this time
+LOOK = 5e-3  # seconds between looks at notes of errors
+WARNING = 60.0  # seconds until a warning names the missing ranks, where no timeout was set
+Integers = NDArray[np.uint64]
+Args = Mapping[str, Any]
+
+_give_way: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
 
 
 class RevokedError(RuntimeError):
@@ -34,11 +38,59 @@ class DisagreementError(RevokedError):
     """
 
 
-MEETING = 512  # words of the reduction in which all ranks meet before they do anything else
+# ---- waiting ----
+
+
+class Waiting:
+    """One wait for other ranks.
+
+    Parameters
+    ----------
+    timeout
+        Seconds from now; None: no end, and a warning after a minute.
+    missing
+        The message of the error: "rank 3 waits for ranks 2, 5: plan 7 (T, q), exchange 1204".
+    """
+
+    def __init__(self, timeout: float | None, missing: Callable[[], str]) -> None:
+        self.began = self._looked = time.perf_counter()
+        self._timeout, self._missing, self._warned = timeout, missing, False
+
+    def until(self, done: Callable[[], bool], look: Callable[[], object] | None = None) -> None:
+        """Poll `done` until it is true, and call `look` every few milliseconds; TimeoutError at the
+        end.
+
+        `missing` drives MPI's progress and may complete the request: `done` is polled once more
+        before an error or a warning.
+        """
+        while not done():
+            now = time.perf_counter()
+            waited = now - self.began
+            if waited < SPIN:
+                continue
+            if self._timeout is not None and waited >= self._timeout:
+                if look is not None:  # also for waits that are shorter than LOOK
+                    look()
+                missing = self._missing()
+                if done():
+                    return
+                raise TimeoutError(f"{missing} ({self._timeout:g} s)")
+            if self._timeout is None and waited >= WARNING and not self._warned:
+                self._warned, missing = True, self._missing()
+                if done():
+                    return
+                warnings.warn(f"{missing}, for {WARNING:g} s already", RuntimeWarning, stacklevel=5)
+            _give_way()
+            if look is not None and now - self._looked >= LOOK:
+                self._looked = now
+                look()
+
+
+# ---- collective calls ----
 
 
 class OneCall:
-    """The call of all ranks that is under way on a grid, of which there is one at a time.
+    """The collective call of a grid that is under way, of which there is one at a time.
 
     A second one, made by another thread or by a callback of the first, would take the messages of
     the first.
@@ -63,115 +115,46 @@ class OneCall:
             self._name = None
 
 
-Integers = NDArray[np.uint64]
-Said = Mapping[str, Any]
-
-
 class Topic(NamedTuple):
-    """Facts that some ranks know, and say alike, and that the others are told."""
+    """Facts that some ranks know and the others receive: all that know them give the same."""
 
-    facts: Said | None  # None: this rank does not know
-    speaks: bool  # whether the others hear this rank, of those that know
-    told: Any = None  # an addition of the speaker's, which need not be alike
+    facts: Args | None  # None: unknown on this rank
+    speaks: bool  # True on the one rank whose text the others receive
+    extra: Any = None  # an addition of the speaker's, which may differ between ranks
 
 
 class Agreed(NamedTuple):
     """The outcome of an agreement."""
 
-    topics: list[
-        tuple[Any, Any]
-    ]  # of each its facts and the speaker's addition, where they were asked for; else (None, None)
-    known: list[int]  # how many ranks know each
+    topics: list[tuple[Any, Any]]  # facts and extra of each; (None, None) where not needed
+    known: list[int]  # how many ranks know each topic
     values: Integers
 
 
-class Alone:
-    """One rank that agrees with itself."""
+class SerialCollectives:
+    """The collective calls of a single rank, which end at once."""
 
     rank, size = 0, 1
-    room = 2**62  # for values in an agreement
+    room = 2**62  # integers that fit into an agreement
 
     def fail(self, error: BaseException) -> None:
         pass
 
     def agree(
-        self,
-        call: str,
-        said: Said,
-        topics: Sequence[Topic] = (),
-        values: Integers | None = None,
+        self, call: str, args: Args, topics: Sequence[Topic] = (), values: Integers | None = None,
         needed: bool = False,
-    ) -> Agreed:
-        heard = [json.loads(json.dumps([topic.facts, topic.told])) for topic in topics]
+    ) -> Agreed:  # fmt: skip
+        received = [json.loads(json.dumps([topic.facts, topic.extra])) for topic in topics]
         known = [int(topic.facts is not None) for topic in topics]
-        return Agreed(
-            [(facts, told) for facts, told in heard],
-            known,
-            np.zeros(0, np.uint64) if values is None else values,
-        )
+        none = np.zeros(0, np.uint64)
+        pairs = [(facts, extra) for facts, extra in received]
+        return Agreed(pairs, known, none if values is None else values)
 
     def reduce(self, values: Any, operation: str) -> Any:
         return values
 
     def move(
-        self,
-        outgoing: Mapping[int, Any],
-        incoming: Mapping[int, int],
-        room: Any,
+        self, outgoing: Mapping[int, Any], incoming: Mapping[int, int], room: Any,
         arrived: Callable[[int, Any], None],
-    ) -> None:
+    ) -> None:  # fmt: skip
         return None
-
-
-SPIN = 50e-6  # seconds: small messages have come by then, and giving the core away costs as much
-LOOK = 5e-3  # seconds between looks at what else has come
-WARNING = 60.0  # seconds until somebody who set no timeout is told what is awaited
-
-
-_give_way: Callable[[], object] = getattr(os, "sched_yield", lambda: time.sleep(0))
-
-
-class Waiting:
-    """One wait, with its end.
-
-    Parameters
-    ----------
-    timeout
-        Seconds from now; None: no end, and a warning after a minute.
-    missing
-        Who is awaited, in words: "rank 3 waits for ranks 2, 5: plan 7 (T, q), exchange 1204".
-    """
-
-    def __init__(self, timeout: float | None, missing: Callable[[], str]) -> None:
-        self.began = self._looked = time.perf_counter()
-        self._timeout, self._missing, self._warned = timeout, missing, False
-
-    def until(self, come: Callable[[], bool], look: Callable[[], object] | None = None) -> None:
-        """Poll until it has come, and look now and then at what else has; TimeoutError at the end.
-
-        To find out who is missing asks MPI, which moves messages on: so after that it is polled
-        once more, and nobody hears of a wait that is over.
-        """
-        while not come():
-            now = time.perf_counter()
-            waited = now - self.began
-            if waited < SPIN:
-                continue
-            if self._timeout is not None and waited >= self._timeout:
-                if (
-                    look is not None
-                ):  # else who asks often and waits for less than LOOK would never hear
-                    look()
-                missing = self._missing()
-                if come():
-                    return
-                raise TimeoutError(f"{missing} ({self._timeout:g} s)")
-            if self._timeout is None and waited >= WARNING and not self._warned:
-                self._warned, missing = True, self._missing()
-                if come():
-                    return
-                warnings.warn(f"{missing}, for {WARNING:g} s already", RuntimeWarning, stacklevel=5)
-            _give_way()
-            if look is not None and now - self._looked >= LOOK:
-                self._looked = now
-                look()

@@ -1,8 +1,6 @@
-"""A grid as a picture: its tiles beside one another, blocks in the colours of their ranks, halos of
-this rank's blocks as dashes.
-
-The blocks of a grid as a picture of characters: the first dim to the right, the second upwards,
-in each block its rank.
+"""Pictures of a grid: as SVG, with blocks in the colours of their ranks and the halos of this
+rank's blocks as dashes; as text; and as a picture of characters, the first dim to the right, the
+second upwards.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -142,7 +140,7 @@ def svg(grid: Any) -> str:
 
 
 class OnPaper(NamedTuple):
-    """What a picture asks of a grid, without one."""
+    """The attributes of a grid that a picture needs."""
 
     tiles: tuple[tuple[int, ...], ...]
     dims: tuple[str, ...]
@@ -167,7 +165,7 @@ class OnPaper(NamedTuple):
 
 
 def paper(topology: Topology, decomposition: Decomposition, halo: Any) -> str:
-    """The picture of a grid that nobody has made."""
+    """The picture of a grid on paper."""
     return svg(OnPaper(topology.tiles, topology.names, halo, decomposition))
 
 
@@ -204,7 +202,7 @@ def picture(blocks: Iterable[Block], dims: Sequence[str], tiles: int = 1) -> str
     blocks : iterable of Block
         All of them.
     dims : sequence of str
-        What the axes are called. Of a third one the first layer is drawn.
+        The names of the axes. Of a third one the first layer is drawn.
     tiles : int
         How many there are; six lie as the sides of a cube do.
 

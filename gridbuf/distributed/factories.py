@@ -1,6 +1,5 @@
-"""All ranks of a communicator make the same grid, or all of them learn that they do not.
-
-The functions that make grids: a topology, its cuts, and an engine.
+"""The functions that make grids: a topology, its cuts, and an engine. With a communicator all ranks
+make the same grid, or all of them raise.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +44,7 @@ def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
         try:
             seconds = read_timeout(keywords.get("timeout")) or None
         except (TypeError, ValueError):
-            seconds = None  # raised below, where the others hear of it
+            seconds = None  # raised below, where it reaches the other ranks
         communicator = communicator_of(comm, seconds)
 
         def together(ranks: Any) -> Grid:
@@ -90,26 +89,26 @@ def grid(
     cuts : sequence of sequences of int, optional
         Instead: the sizes of the blocks along each of dims.
     owners : sequence of int or None, optional
-        The rank of each block in C order; None for one that nobody has (land). By default each rank
-        has as many consecutive ones.
+        The rank of each block in C order; None for land. By default each rank has as many
+        consecutive ones.
     periodic : str or sequence, optional
         The dims without ends.
     halo : int or sequence, optional
         The halo that fields get: an int, or an int or a (low, high) pair for each of dims.
     comm : mpi4py.MPI.Comm, optional
-        Whose ranks have the blocks. None: all blocks are in this process.
+        The communicator of the ranks that have the blocks. None: all blocks are in this process.
     engine : {"local", "mpi", "ghex"}, optional
-        What moves the bytes: "local" by default without a communicator, "mpi" with one.
+        The engine that moves the bytes: "local" by default without a communicator, "mpi" with one.
     timeout : float, optional
         After how many seconds an exchange that does not end raises TimeoutError.
     aware : bool, optional
-        Whether MPI is given pointers of GPUs. None: as the environment variable
-        GRIDBUF_GPU_AWARE_MPI says (0 or 1), else as the library says of itself.
+        Whether MPI is given pointers of GPUs. None: by the environment variable
+        GRIDBUF_GPU_AWARE_MPI (0 or 1), else by the library's own answer.
 
     Returns
     -------
     Grid
-        What makes fields and exchanges them.
+        The grid.
 
     Raises
     ------
@@ -170,9 +169,9 @@ def tripolar(
     dims : str or sequence, optional
         Their names.
     pivot : {"T", "F"}, optional
-        What the fold turns about. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI -
-        1 - i. "T": centres; row NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the
-        last row exist twice.
+        The centre of the fold. "F": corners of cells; row NJ - 1 + k at i is row NJ - k at NI - 1 -
+        i. "T": centres; row NJ - 1 + k at i is row NJ - 1 - k at NI - i, and the points of the last
+        row exist twice.
 
     Notes
     -----
@@ -241,9 +240,9 @@ def cubed_sphere(
     dims : str or sequence, optional
         The names of the two dims.
     blocks, cuts : sequence, optional
-        How each tile is cut, as `grid` says it. One block a tile where neither is given.
+        The cut of each tile, as for `grid`. One block a tile where neither is given.
     owners : sequence of int or None, optional
-        The rank of each block, tile by tile, within each in C order; None for one that nobody has.
+        The rank of each block, tile by tile, within each in C order; None for land.
 
     Notes
     -----
@@ -311,9 +310,9 @@ def topology(
     dims : str or sequence, optional
         The names of the one or two dims.
     blocks, cuts : sequence, optional
-        How each tile is cut, as `grid` says it.
+        The cut of each tile, as for `grid`.
     owners : sequence of int or None, optional
-        The rank of each block, tile by tile, within each in C order; None for one that nobody has.
+        The rank of each block, tile by tile, within each in C order; None for land.
 
     Examples
     --------
@@ -360,7 +359,7 @@ def links(
     timeout: float | None = None,
     aware: bool | None = None,
 ) -> Grid:
-    """Blocks whose halos are filled as a list says.
+    """Blocks whose halos are filled by a list of links.
 
     Parameters
     ----------
@@ -377,7 +376,7 @@ def links(
     Returns
     -------
     Grid
-        What makes fields and exchanges them. Fields have all its dims, and lie at centres.
+        The grid. Its fields have all its dims, and lie at centres.
 
     Raises
     ------
@@ -387,7 +386,11 @@ def links(
     Examples
     --------
     >>> import gridbuf.distributed as gbd
-    >>> grid = gbd.links([(3,), (2,)], [(0, slice(3, 4), 1, slice(0, 1)), (1, slice(-2, 0), 0, slice(1, 3), ["-I"])], "I", halo=2)
+    >>> given = [
+    ...     (0, slice(3, 4), 1, slice(0, 1)),
+    ...     (1, slice(-2, 0), 0, slice(1, 3), ["-I"]),
+    ... ]
+    >>> grid = gbd.links([(3,), (2,)], given, "I", halo=2)
     >>> a, b = T = grid.zeros()
     >>> a[2:5], b[2:4] = [1, 2, 3], [7, 8]
     >>> grid.exchange(T)

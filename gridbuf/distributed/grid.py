@@ -1,5 +1,5 @@
-"""The grid: blocks of tiles and the ranks that have them, the fields on them, their exchange, and the
-calls of all ranks about whole fields and files.
+"""The grid: blocks of tiles and their ranks, the fields on them, their exchange, and the calls of
+all ranks about whole fields and files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,8 +44,8 @@ Fields = Any  # a Field where the rank has one block, else a list of them
 
 
 class Grid:
-    """Blocks of a grid, the ranks that have them, and what happens at their edges: what `gbd.grid`
-    and its like return.
+    """Blocks of a grid and their ranks, and the exchange of halos: the result of `gbd.grid` and its
+    like.
 
     Attributes
     ----------
@@ -56,19 +56,19 @@ class Grid:
     dims : tuple of str
         The indices that are cut.
     periodic : tuple of str
-        Those that have no ends.
+        The indices without ends.
     halo : tuple
-        What fields get unless they say otherwise: (low, high) for each of dims.
+        The halo of fields by default: (low, high) for each of dims.
     blocks : tuple of Block
         This rank's blocks.
     comm
         The communicator that it was made with.
     rank, size : int
-        Which rank this is, and how many there are.
+        The number of this rank, and of all ranks.
     engine : str
-        What moves the bytes.
+        The name of the engine.
     timeout : float or None
-        After how many seconds whoever waits for another rank raises.
+        The seconds after which a rank that waits for another raises TimeoutError.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Grid:
         )
 
     def arguments(self) -> dict[str, str]:
-        """What a grid was made with, in words: on all ranks the same.
+        """The arguments of the grid as text, the same on all ranks.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class Grid:
         faces : str or sequence, optional
             Along which of the grid's dims the points lie on faces: one more than there are cells.
         **keywords
-            Those of `gridbuf.Field.empty`: backend, padding, device, ...
+            The keywords of `gridbuf.Field.empty`: backend, padding, device, ...
 
         Returns
         -------
@@ -275,7 +275,7 @@ class Grid:
         Parameters
         ----------
         fill_value : scalar
-            What every element is.
+            The value of all elements.
 
         Examples
         --------
@@ -434,11 +434,11 @@ class Grid:
         Parameters
         ----------
         *items : Field, list of Field or Item
-            What is exchanged together: a field, or what `vector`, `pair` and `scalar` make.
+            The fields that are exchanged together, or items of `vector`, `pair` and `scalar`.
         corners : bool, optional
             False: points that lie outside along more than one of the grid's dims are left alone.
         names : sequence of str, optional
-            What errors call the fields, one for each. None: their places.
+            The names of the fields in errors, one for each. None: their places.
 
         Returns
         -------
@@ -529,9 +529,9 @@ class Grid:
         root : int, optional
             The rank that gets it.
         fill_value : scalar, optional
-            What points get that nobody has, because they are on land.
+            The value of points on land.
         **keywords
-            Those of `gridbuf.Field.empty` for what the root gets: backend, padding, ...
+            The keywords of `gridbuf.Field.empty` for the result: backend, padding, ...
 
         Returns
         -------
@@ -573,7 +573,7 @@ class Grid:
         array : array_like or list
             On the root the values of the whole field, of its dtype, with axes in the order of its
             dims, or a Field, whose dims have names; a list, one a tile, where there are several
-            tiles. On the other ranks nothing is made of it.
+            tiles. Ignored on the other ranks.
         field : Field or list of Field
             On this rank's blocks. Its domain is filled, its halo is not.
         root : int, optional
@@ -617,9 +617,9 @@ class Grid:
             The other grid, on the same ranks or on some of them; None on ranks that are not in its
             communicator.
         out : Field or list of Field, optional
-            What is filled, on this rank's blocks of the other grid. None: new fields.
+            The fields to fill, on this rank's blocks of the other grid. None: new fields.
         **keywords
-            Those of `empty` for new fields: halo, backend, padding, ...
+            The keywords of `empty` for new fields: halo, backend, padding, ...
 
         Returns
         -------
@@ -687,7 +687,7 @@ class Grid:
             )
         return None if found == [*range(self.size)] else found
 
-    # ---- Numbers of a whole field: sums are exact and rounded once, and every point counts once ----
+    # ---- Numbers of a whole field: exact sums, rounded once; every point counts once ----
 
     def sum(self, *fields: Fields) -> Any:
         """The sum of all points, rounded once. All ranks call this.
@@ -980,12 +980,12 @@ class Grid:
         Parameters
         ----------
         path : path_like
-            Where, the same on all ranks, who all see it. A checkpoint that is there is replaced
-            when the new one is complete, and not before; anything else that is there is left alone,
-            and an error.
+            The path, the same on all ranks, in a file system that all of them see. A checkpoint
+            that is there is replaced when the new one is complete, and not before; anything else
+            that is there is left alone, and an error.
         attributes : dict, optional
-            What is to be said of the store; under the name of a field a dict of what is to be said
-            of it: units, long_name, ...
+            The attributes of the store; under the name of a field a dict of that field's
+            attributes: units, long_name, ...
         format : {"zarr", "npy"}, optional
             A Zarr group, which xarray opens, or a folder of global `.npy` arrays. None: Zarr where
             the package zarr is installed.
@@ -1025,9 +1025,11 @@ class Grid:
         Examples
         --------
         >>> import tempfile, gridbuf.distributed as gbd
-        >>> grid, other = gbd.grid((8, 6), blocks=(2, 1), halo=1), gbd.grid((8, 6), blocks=(1, 3), halo=2)
+        >>> grid = gbd.grid((8, 6), blocks=(2, 1), halo=1)
+        >>> other = gbd.grid((8, 6), blocks=(1, 3), halo=2)
+        >>> attributes = {"step": 7, "T": {"units": "K"}}
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     grid.save(f"{folder}/step7", T=grid.full(280.5), attributes={"step": 7, "T": {"units": "K"}})
+        ...     grid.save(f"{folder}/step7", T=grid.full(280.5), attributes=attributes)
         ...     T = other.load(f"{folder}/step7")["T"]
         >>> len(T), T[0].shape, other.mean(T)
         (3, (10, 4), 280.5)
@@ -1076,9 +1078,9 @@ class Grid:
         progress : callable, optional
             Called on this rank with the part that is read, up to 1.0.
         **keywords
-            Those of `empty` for the new fields: halo, backend, padding, ... A halo that is not
-            given is the saved one; where no layout is given either (`backend`, `layout`, `padding`,
-            `byte_alignment`, `device`), strides are in the saved order.
+            The keywords of `empty` for the new fields: halo, backend, padding, ... A halo that is
+            not given is the saved one; where no layout is given either (`backend`, `layout`,
+            `padding`, `byte_alignment`, `device`), strides are in the saved order.
 
         Returns
         -------
@@ -1102,7 +1104,8 @@ class Grid:
         >>> import tempfile, gridbuf.distributed as gbd
         >>> grid = gbd.grid((8, 6), blocks=(2, 1), halo=1)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     grid.save(f"{folder}/step7", T=grid.ones(), q=grid.zeros("IJK", sizes={"K": 3}), format="npy")
+        ...     q = grid.zeros("IJK", sizes={"K": 3})
+        ...     grid.save(f"{folder}/step7", T=grid.ones(), q=q, format="npy")
         ...     loaded = gbd.grid((8, 6)).load(f"{folder}/step7", "q", halo=1)
         >>> {name: field.shape for name, field in loaded.items()}
         {'q': (10, 8, 3)}

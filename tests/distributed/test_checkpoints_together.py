@@ -31,7 +31,8 @@ path, kind, value, count, end = sys.argv[1:6]
 g = gbd.grid((8, 6), blocks=(2, 1))
 for i in range(int(count)):
     v = float(value) + i
-    g.save(path, T=g.full(v), q=g.full(v), format=kind, progress=(lambda part: os._exit(9)) if end else None)
+    progress = (lambda part: os._exit(9)) if end else None
+    g.save(path, T=g.full(v), q=g.full(v), format=kind, progress=progress)
 """
 
 

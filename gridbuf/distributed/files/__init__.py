@@ -1,5 +1,5 @@
-"""Checkpoints: files that any cut of a grid reads.
+"""Checkpoints.
 
-Read `saving`: the steps; `manifests` and `manifest_checks`: what a checkpoint says of itself;
-`chunking`: who writes what; `stores`: in which form; `checkpoint_folders`: how it gets its name.
+Read `saving` and `loading`: the steps; `manifests`: the description of a checkpoint; `stores`: Zarr
+arrays and .npy files; `checkpoint_folders`: the names of its folders.
 """

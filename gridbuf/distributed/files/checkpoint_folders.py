@@ -34,9 +34,7 @@ def name_for(where: Path) -> str:
 
 
 def machine() -> str:
-    """This machine, among those that see a file system: its name, and where numbers of processes
-    mean the same.
-    """
+    """A name of this machine and its process numbers, unique among those that see a file system."""
     host = re.sub(r"\W", "_", socket.gethostname())[:32]
     try:
         space = re.sub(r"\D", "", os.readlink("/proc/self/ns/pid"))

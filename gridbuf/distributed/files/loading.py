@@ -27,7 +27,7 @@ class Checkpoint(dict[str, Any]):
     Attributes
     ----------
     attributes : dict
-        Those of the store.
+        The attributes of the store.
     """
 
     def __init__(self, attributes: Mapping[str, Any], of_fields: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ class Checkpoint(dict[str, Any]):
         Returns
         -------
         dict
-            What `Grid.save` was given for it.
+            The attributes that `Grid.save` was given for the field.
 
         Raises
         ------
@@ -58,8 +58,9 @@ class Checkpoint(dict[str, Any]):
         >>> import tempfile, gridbuf.distributed as gbd
         >>> grid = gbd.grid((8, 6))
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     grid.save(f"{folder}/x", T=grid.ones(), attributes={"T": {"units": "K"}}, format="npy")
-        ...     grid.load(f"{folder}/x").attributes_of("T")
+        ...     path, attributes = f"{folder}/x", {"T": {"units": "K"}}
+        ...     grid.save(path, T=grid.ones(), attributes=attributes, format="npy")
+        ...     grid.load(path).attributes_of("T")
         {'units': 'K'}
         """
         return dict(self._of_fields[name])
@@ -118,7 +119,7 @@ def loading(
     made = get()
     agreed = ranks.agree("load", words, values=sums[: ranks.room])
     total = summed(ranks, sums, agreed)
-    if verify and not ground.decomposition.has_land:  # what nobody has is not read
+    if verify and not ground.decomposition.has_land:  # land is not read
         for name, number in zip(wanted, total, strict=True):
             if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
                 raise ValueError(

@@ -1,7 +1,5 @@
-"""What a manifest must say to be used: whatever else it says, it is damaged, and nothing is opened
-that it names.
-
-What a checkpoint says of itself: its manifest, written last, without which it is none.
+"""The manifest of a checkpoint, written last: a folder without one is no checkpoint. A manifest
+with unknown contents is damaged, and nothing that it names is opened.
 """
 
 import json
@@ -24,7 +22,7 @@ Said = dict[str, Any]
 
 
 class Wrong(Exception):
-    """What a manifest says is not what `describe` writes."""
+    """A manifest differs from the output of `describe`."""
 
 
 def check_all(found: Said) -> None:
@@ -102,7 +100,7 @@ def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> 
 
 
 def held(said: Said, key: str, of: str, what: str, fits: Callable[[Any], bool]) -> Any:
-    """What is said under a key; Wrong where it is not what belongs there."""
+    """The value of a key; Wrong where it is none that `describe` writes."""
     if key not in said:
         raise Wrong(f"it lacks {key!r}{of}")
     if not fits(said[key]):
@@ -141,8 +139,8 @@ def is_layout(given: Said, dims: list[str]) -> bool:
 
 
 def is_dtype(given: Any) -> bool:
-    """One whose elements are in the array itself. ImportError where only ml_dtypes knows it, and is
-    not there.
+    """Whether a text names a dtype without references. ImportError where the dtype is one of
+    ml_dtypes, which is not installed.
     """
     if not isinstance(given, str):
         return False
@@ -150,7 +148,7 @@ def is_dtype(given: Any) -> bool:
         return not dtype_of(given).hasobject
     except ImportError:
         raise
-    except Exception:  # of a text that nobody wrote so
+    except Exception:  # of a damaged text
         return False
 
 
@@ -159,7 +157,7 @@ NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1
 
 
 def read_path(path: Any) -> Path:
-    """What was given as a path, without following what is there."""
+    """The absolute path of an argument, with links as they are."""
     try:
         found = os.fspath(path)
     except TypeError:
@@ -175,7 +173,7 @@ def read_path(path: Any) -> Path:
 
 
 def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, Said]]:
-    """What users say of a store, and under the name of a field of that."""
+    """The user's attributes of the store, and of each field under its name."""
     if not isinstance(given, Mapping):
         raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
     try:
@@ -282,7 +280,7 @@ def describe(
 
 
 def named(used: dict[str, int], dim: str, n: int) -> str:
-    """What a dim of this size is called in the store: one name has one size there."""
+    """The name of a dim in the store: one name has one size there."""
     name = dim if used.setdefault(dim, n) == n else f"{dim}_{n}"
     used.setdefault(name, n)
     return name
@@ -313,7 +311,7 @@ def writing(path: Path, content: str) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """What was written to a file or a folder is on the disk when this returns."""
+    """Flush a file or a folder to the disk."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -322,7 +320,7 @@ def sync(path: Path) -> None:
 
 
 def read(path: Path) -> Said:
-    """The manifest of a finished checkpoint; ValueError that says what is wrong with it."""
+    """The manifest of a finished checkpoint; ValueError where it is missing or damaged."""
     if not path.exists():
         raise ValueError(f"path: there is no {str(path)!r}")
     try:

@@ -6,10 +6,10 @@ axis one more than there are cells.
 
 Saving fields of a grid, and loading them on any number of ranks and any cut.
 
-All is written beside the path and renamed at the end, when every rank has said that its part is on
-the disk; until then what was there stays. A file has one value for each place of a tile: along a
-fold and along edges where axes turn each side keeps its own, so that vectors come back as they
-were, without a rule.
+Everything is written beside the path and renamed at the end, when every rank's part is on the disk;
+until then the old checkpoint stays. A file has one value for each place of a tile: along a fold and
+along edges where axes turn each side keeps its own, so that vectors come back as they were, without
+a rule.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -113,9 +113,7 @@ def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
     return ground.by_places(one, cut, owners)
 
 
-AT_ONCE = (
-    2**18
-)  # points whose checksum is worked out at a time: it takes several times their memory
+AT_ONCE = 2**18  # points of one step of a checksum, which takes several times their memory
 
 
 def read_format(given: Any) -> str:
@@ -138,7 +136,7 @@ def check_progress(progress: Any) -> None:
 
 
 def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
-    """What a store is made with, of Python's own numbers."""
+    """The options of a store, as Python's own numbers."""
     chunks, shards = options.get("chunks", {}), options.get("shards", False)
     if not isinstance(chunks, Mapping):
         raise TypeError(f"chunks: expected a dict of dims and sizes, got {type(chunks).__name__}")
@@ -236,7 +234,7 @@ def saving(
 def pieces_of(
     ground: Ground, one: Subject, dims: Sequence[str], kind: str
 ) -> tuple[End, list[list[int]]]:
-    """Who writes which places, and how large the pieces are on each tile, along the array's
+    """The ranks that write each place, and the sizes of pieces on each tile, along the array's
     dims.
     """
     if kind == "npy":
@@ -249,7 +247,7 @@ def pieces_of(
 
 
 def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index) -> list[slice]:
-    """Where on its tile an array with a block's points lies, whose axes are these dims."""
+    """The slices of a tile that an array with a block's points fills, along these dims."""
     starts = dict(zip(names, block.start, strict=True))
     return [
         slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)

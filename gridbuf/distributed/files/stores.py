@@ -33,13 +33,13 @@ class Store(Protocol):
         """
 
     def write(self, folder: Path, name: str, box: Box, values: NDArray[Any]) -> None:
-        """Write a piece, which is nobody else's."""
+        """Write a piece, which no other rank writes."""
 
     def finish(self, folder: Path) -> None:
         """One rank, when all is written."""
 
     def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> Any:
-        """ValueError where an array is not what was said of it, before memory is made for it."""
+        """ValueError where an array differs from the manifest, before memory is made for it."""
 
     def read(
         self,
@@ -64,7 +64,7 @@ def zarr_is_there() -> bool:
 
 
 def raw(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What a .npy file calls elements that only ml_dtypes has: bytes."""
+    """The dtype of elements in a .npy file: bytes for those of ml_dtypes."""
     return np.dtype(f"V{dtype.itemsize}") if dtype.kind == "V" and dtype.names is None else dtype
 
 
@@ -125,7 +125,7 @@ class NumpyFiles:
         sync(folder)
 
     def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> int:
-        """Where the values begin in the file, whose header is what was said of it."""
+        """The offset of the values in the file, whose header agrees with the manifest."""
         path, dtype = folder / f"{name}.npy", raw(dtype_of(said["dtype"]))
         try:
             with open(path, "rb") as file:
@@ -299,7 +299,7 @@ class ZarrArrays:
                 )  # Zarr swaps bytes itself
         except FileNotFoundError:
             raise ValueError(f"path: its array {name!r} is missing in {str(folder)!r}") from None
-        except Exception as error:  # of whatever the store says of itself
+        except Exception as error:  # of the store's metadata
             if isinstance(error, OSError) and not isinstance(
                 error, NotADirectoryError | IsADirectoryError
             ):

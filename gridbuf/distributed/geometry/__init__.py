@@ -1,7 +1,5 @@
-"""Which points of which blocks are filled from which, in integers: nothing here knows a field or
-its memory.
+"""The points of blocks that are filled from other blocks, in integers: without fields and memory.
 
-Read `boxes`, `cuts` and `blocks`, `tiles` and `seams`, `cutting`, then `linking` (`straight_links`
-where no seam has a say, `given_links` where users say it) and `schedule`. `between_decompositions`
-is for what gathers and saves.
+Read `boxes`, `blocks` and `tiles`, then `linking` (`straight_links` where seams only move points,
+`given_links` for the links of users). `between_decompositions` is for gathering and files.
 """

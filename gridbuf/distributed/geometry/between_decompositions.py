@@ -1,8 +1,8 @@
 """Links from the blocks of one decomposition to those of another of the same tiles: gathering,
 scattering, redistributing, writing.
 
-Each end counts points in its own way: by the cells of the grid, whose faces are one more than they,
-or by places, of which an array has as many as it has elements.
+Each end counts points in its own way: by the cells of the grid, with one face more than cells, or
+by places, as many as an array has elements.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ class End(NamedTuple):
 
 
 class Copies:
-    """Where else the points of a field exist, and who of the blocks that hold one keeps it.
+    """The copies of a field's points, and the block that keeps each.
 
     Parameters
     ----------
@@ -109,9 +109,7 @@ class Between:
         self._shift = tuple(p - q for p, q in zip(source.positions, target.positions, strict=True))
 
     def filling(self, block: Block, wanted: set[int] | None = None) -> list[Link]:
-        """What a block of the target is filled from; of these, if asked, only what comes from some
-        blocks.
-        """
+        """The links into a block of the target; with `wanted` those from these blocks alone."""
         domain, links = self._target.domain(block), []
         if is_empty(domain):
             return []
@@ -132,8 +130,8 @@ class Between:
         return links
 
     def giving(self, blocks: Sequence[Block]) -> Iterator[Link]:
-        """What the blocks of the target take from some of the source's: for each of them in the
-        order of its `filling`.
+        """The links from some blocks of the source: for each block of the target in the order of
+        its `filling`.
         """
         back, asking = tuple(-by for by in self._shift), set()
         for block in blocks:

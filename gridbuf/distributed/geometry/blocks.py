@@ -1,10 +1,7 @@
-"""How one axis is cut into consecutive blocks, in closed form where they are as equal as can be.
+"""Blocks: how each axis is cut into consecutive parts, in closed form where they are as equal as
+possible; the part of a tile and the rank of each block; and the cut of tiles that exchanges least.
 
-Blocks: which part of which tile each is, and which rank has it. No list of them is kept where
-their number follows a rule.
-
-Where the tiles are cut: as users say it, or into as many blocks as there are ranks, so that the
-least is exchanged.
+Regular cuts keep no list of blocks.
 """
 
 from bisect import bisect_right
@@ -87,19 +84,19 @@ class Block(NamedTuple):
     Attributes
     ----------
     index : tuple of int
-        Which block it is along each of the grid's dims.
+        The block's index along each of the grid's dims.
     tile : int
         The tile it is a part of.
     start, stop : tuple of int
         Its first point along each of the grid's dims, and the one after its last, counted in the
         whole tile.
     rank : int or None
-        Who has it; None: nobody, it is land.
+        The rank that has the block; None: land.
     number : int
         Its place among all blocks: tile by tile, in C order.
     """
 
-    index: Index  # type: ignore[assignment]  # hides tuple.index, which nobody calls on a block
+    index: Index  # type: ignore[assignment]  # hides tuple.index, which no block needs
     tile: int
     start: Index
     stop: Index
@@ -185,11 +182,11 @@ class Decomposition:
     def keepers(
         self, tile: int, axes: Index, box: Box, beside: Index | None
     ) -> tuple[list[Part], list[Box]]:
-        """Which blocks keep the points of a box along some axes of a tile, and what only land
-        holds.
+        """The blocks that keep the points of a box along some axes of a tile, and the boxes that
+        only land holds.
 
-        Of the blocks that hold a point the lowest keeps it. Along the other axes it is the block of
-        index `beside`, or the lowest.
+        The lowest block that holds a point keeps it. Along the other axes the block has the index
+        `beside`, or the lowest.
         """
         if not self.has_land:
             index, parts = [0] * len(self.counts[tile]) if beside is None else list(beside), []
@@ -211,7 +208,7 @@ class Decomposition:
         return parts, rest
 
     def holders(self, tile: int, axes: Index, box: Box, beside: Index | None) -> Iterator[Part]:
-        """All blocks that somebody has and that hold points of a box, the lowest first."""
+        """All blocks that hold points of a box, the lowest first, without land."""
         spans: list[Sequence[tuple[int, int, int]]] = [
             [(i, 0, 0) for i in range(count)] if beside is None else [(beside[axis], 0, 0)]
             for axis, count in enumerate(self.counts[tile])

@@ -1,7 +1,7 @@
 """Links: this box of a block is filled from that box of a block. Every builder is one walk: trace,
 copies, keepers.
 
-Which links of a geometry concern one rank, sorted by who has the other end.
+Schedules: the links of one rank, sorted by the rank at the other end.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +34,8 @@ class Link(NamedTuple):
     from the blocks' first own points.
 
     `at` and `shape` are the box in the destination; its axis `axes[d]` is the source's axis d,
-    walked forwards or backwards as `signs[d]` says, from the point `source_at` on, which fills the
-    point `at`.
+    walked forwards or backwards by `signs[d]` from the point `source_at`, which fills the point
+    `at`.
     """
 
     dst: int
@@ -104,9 +104,7 @@ class LinkBuilder:
 
     @property
     def folds(self) -> bool:
-        """Whether some way from block to block is a fold: two turns of a cube, one after the other,
-        are none.
-        """
+        """Whether some seam is a fold: two turns of a cube, one after the other, are none."""
         return any([how.turns_back for _, how in self.crossings(tuple(range(self.whole.ndim)))])
 
     def check_width(self, geometry: Geometry, field: str) -> None:
@@ -122,7 +120,7 @@ class LinkBuilder:
                     )
 
     def giving(self, geometry: Geometry, block: Block, corners: bool) -> Iterator[Link]:
-        """What the halos of all other blocks take from one: for each of them in the order of its
+        """The links from a block into the halos of all others: for each in the order of its
         `filling`.
         """
         for number in sorted(self.near(geometry, block) - {block.number}):
@@ -131,8 +129,8 @@ class LinkBuilder:
     def filling(
         self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None
     ) -> list[Link]:
-        """What the halo of a block is filled from, in one order for everybody who asks; of it, if
-        asked, what one block has.
+        """The links into the halo of a block, in one order on all ranks; with `source` those from
+        one block alone.
         """
         if any([block.start[a] == block.stop[a] for a in geometry.axes]):
             return []
@@ -156,7 +154,7 @@ class LinkBuilder:
         return links
 
     def _axes(self, geometry: Geometry, tile: int) -> list[Axis]:
-        """What can be said along each axis by itself."""
+        """The geometry of each axis by itself."""
         found = self._known.get((geometry, tile))
         if found is None:
             topology, cuts, found = self.along(geometry.axes), self.decomposition.cuts[tile], []
@@ -180,8 +178,8 @@ class LinkBuilder:
     def _walked(
         self, geometry: Geometry, block: Block, box: Box, source: Block | None
     ) -> Iterator[Link]:
-        """What points of the halo are filled from where a seam has a say in it: of one block, at
-        least what that has.
+        """The links of halo points beyond seams that do more than move points; with `source` at
+        least those from that block.
         """
         axes, topology = geometry.axes, self.along(geometry.axes)
         places = None if source is None else self._places(axes, source.number)
@@ -214,8 +212,8 @@ class LinkBuilder:
         return found
 
     def synchronising(self, geometry: Geometry, block: Block, corners: bool = True) -> list[Link]:
-        """Own points of a block that exist elsewhere too and are owned there; without those at
-        corners of tiles, if asked.
+        """The links into own points of a block that another block owns; `corners=False`: without
+        those at corners of tiles.
         """
         links: list[Link] = []
         domain = own_points(block, geometry.axes, geometry.positions)
@@ -243,7 +241,7 @@ class LinkBuilder:
         return links
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
-        """Blocks that may ask this one for points: a superset, itself included."""
+        """A superset of the blocks that are filled from this one, itself included."""
         if synchronised:
             return self._around(geometry.axes, block.number, None)
         rows = []
@@ -305,7 +303,7 @@ def placed(index: Index, axes: Index, along: Iterable[int]) -> list[int]:
 
 
 def own_points(block: Block, axes: Index, positions: Index) -> Box:
-    """What a block has of points at some positions along some axes."""
+    """A block's own points at some positions along some axes."""
     return tuple(
         [
             (2 * block.start[a] + p, 2 * block.stop[a] - p)

@@ -1,8 +1,7 @@
-"""Links at which no seam does more than move points, and no land lies: each axis by itself, in
-closed form.
+"""Links where seams only move points, and without land: each axis by itself, in closed form.
 
-What is found is what the walk of `linking` finds, for any number of ranks in the time that a rank's
-own neighbours take.
+The links are those of the walk in `linking`; the time depends on a rank's own neighbours, not on
+the number of ranks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -53,7 +52,8 @@ class Axis:
     """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside
     of `clear`.
 
-    Where there is land, who keeps a point is no matter of one axis; who may ask for it is.
+    With land the block that keeps a point depends on all axes; the blocks that may need it are
+    found axis by axis.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Axis:
         return found
 
     def _near(self, source: int) -> list[int] | None:
-        """The blocks that may take points from a block; None where seams have a say in that."""
+        """The blocks that may be filled from a block; None where that depends on seams."""
         wide, n = 2 * max(self.halo) + 2, 2 * self.cuts.n
         start, stop = self.cuts.ends(source)
         first, last = 2 * start - wide, 2 * stop + wide

@@ -1,8 +1,8 @@
 """Tiles and the seams between them: where a point outside its tile lies, and which points are one.
 
-A seam says how to go on beyond a side of a tile: x' = P x + c in doubled coordinates, x' in the
-tile on the other side. Periodic axes are seams of a tile to itself that only move; a fold turns
-both axes back; a cube has 24.
+A seam maps points beyond a side of a tile: x' = P x + c in doubled coordinates, x' in the tile on
+the other side. Periodic axes are seams of a tile to itself that only move; a fold turns both axes
+back; a cube has 24.
 
 The seams of the grids that have names, and of those that users describe: which side of which
 tile meets which.
@@ -33,7 +33,7 @@ DEEPEST = 64  # seams crossed on the way to a point; more only when a halo wraps
 
 
 class Seam(NamedTuple):
-    """What lies beyond one side of a tile."""
+    """The tile beyond one side of a tile, and the map to it."""
 
     tile: int
     map: Map
@@ -162,7 +162,7 @@ class Topology:
         return agreed or []
 
     def _agreeing(self, some: list[Piece], others: list[Piece]) -> Iterator[Piece]:
-        """What lies at the same point in both."""
+        """The points of both that coincide."""
         for a, b in product(some, others):
             common = intersect(a.box, b.box)
             if is_empty(common):
@@ -266,8 +266,8 @@ class Topology:
     def _ranked(
         self, box: Box, copies: list[Copy], others: bool
     ) -> Iterator[tuple[Box, list[Copy]]]:
-        """Sort the copies by who owns: what no fold has turned over, then the lowest tile, then the
-        lowest coordinates.
+        """Sort the copies by ownership: those that no fold has turned over, then the lowest tile,
+        then the lowest coordinates.
         """
         if len(copies) == 1:
             yield box, copies

@@ -1,7 +1,5 @@
-"""Exchanges worked out for fields: links bound to their layouts, and what an engine is that moves
-them.
+"""Exchanges bound to the layouts of fields.
 
-Read `items`, `layouts`, `binding` and `rules`, then `engine`, `plan` and `planning`; `plan_cache`
-and `kept_plans` find plans again, `local` is the engine of one process, `aliasing` and `debugging`
-look for mistakes.
+Read `layouts` and `vectors`: the fields; `binding` and `checks`: links in bytes; `engines`: the
+ranks and transports; `plan` and `planning`; `debugging` is for GRIDBUF_DEBUG=1.
 """

@@ -65,7 +65,7 @@ Chunked = tuple[
 
 
 class Message:
-    """All that one rank has for another in one exchange."""
+    """The message from one rank to another in one exchange."""
 
     def __init__(self, peer: int) -> None:
         self.peer = peer
@@ -73,7 +73,7 @@ class Message:
         self._parts: list[tuple[int, int, int, list[Chunk]]] = []
 
     def add(self, field: int, by: int, chunked: Chunked) -> None:
-        """A field's part, which was worked out for slots that lie `by` further down."""
+        """Add a field's part, which was made for slots that lie `by` further down."""
         chunks, nbytes, payload = chunked
         self._parts.append((field, by, self._at, chunks))
         if chunks:
@@ -83,7 +83,7 @@ class Message:
 
     @cached_property
     def chunks(self) -> list[Chunk]:
-        """What it is made of, in the order that both ends know."""
+        """The chunks, in an order that is the same at both ends."""
         return [
             Chunk(
                 field,
@@ -102,8 +102,8 @@ class Message:
 
 
 class Work(NamedTuple):
-    """What one field of an exchange takes, worked out for the place among the fields that it had
-    then.
+    """The copies and chunks of one field of an exchange, for the field's place in the plan that it
+    was made for.
     """
 
     field: int
@@ -115,7 +115,7 @@ class Work(NamedTuple):
 class Binding:
     """Turns links of fields into entries: bytes and strides."""
 
-    plain = False  # whether no link turns anything: then the rules of items make no difference
+    plain = False  # whether no link turns axes: then the rules of items make no difference
 
     def __init__(
         self,
@@ -226,7 +226,7 @@ class Binding:
 
 @cache
 def has_sign(dtype: np.dtype[Any]) -> bool:
-    """Whether elements have a sign bit to flip: programs of copies know."""
+    """Whether elements have a sign bit that a program of copies can flip."""
     one = np.zeros(1, dtype)
     try:
         CopyProgram([one, one], [(0, 0, one.strides, 1, 0, one.strides, (1,), dtype, SIGN)])
@@ -236,7 +236,7 @@ def has_sign(dtype: np.dtype[Any]) -> bool:
 
 
 def adjoint(copies: Sequence[Entry]) -> list[Entry]:
-    """Copies the other way round: what was filled is added to where it came from, and set to 0."""
+    """Copies in the other direction: filled points are added to their sources, and set to 0."""
     return [
         (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
         for slot, to, along, source, at, strides, shape, dtype, mode in copies
@@ -244,7 +244,7 @@ def adjoint(copies: Sequence[Entry]) -> list[Entry]:
 
 
 def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
-    """Fields into a message that begins `at` bytes from the start of its slot."""
+    """Entries from fields into a message that begins `at` bytes from the start of its slot."""
     return [
         (
             slot,
@@ -262,7 +262,7 @@ def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
 
 
 def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
-    """Such a message into fields."""
+    """Entries from such a message into fields."""
     return [
         (
             c.place.slot,

@@ -1,7 +1,8 @@
-"""Which fields may be exchanged over which seams: what every rank can see is refused on every rank,
-before anything is sent.
+"""Checks of a plan: the fields that may be exchanged over the seams of the grid, and memory that is
+given twice.
 
-One memory that is given twice: harmless where both are filled alike, and refused otherwise.
+Errors that every rank can see are raised on every rank, before anything is sent. Memory given twice
+is harmless where both fields are filled alike, and refused otherwise.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from gridbuf.distributed.plans.vectors import Sources
 
 
 def check(builder: LinkBuilder, bounds: Sequence[Bound], source: Sources, bound: Bound) -> None:
-    """Hold one of the fields of a plan against the seams of the grid."""
+    """Check one field of a plan against the seams of the grid."""
     names = builder.whole.names
     axes, positions = bound.geometry.axes, bound.geometry.positions
     if not builder.straight:
@@ -74,7 +75,7 @@ def described(bound: Bound, names: Sequence[str]) -> str:
 
 
 def compare(a: Bound, b: Bound, kind: str) -> None:
-    """The two fields of a vector or a pair can stand for each other."""
+    """Refuse a vector or a pair of fields that cannot stand for each other."""
     for what, ours, theirs in (
         ("dtype", a.dtype, b.dtype),
         ("dims", sorted(a.dims), sorted(b.dims)),
@@ -87,7 +88,7 @@ def compare(a: Bound, b: Bound, kind: str) -> None:
             )
 
 
-EFFORT: Any = 10_000  # of NumPy, to find out whether interleaved views share an element
+EFFORT: Any = 10_000  # NumPy's effort to decide whether interleaved views share an element
 
 
 def check_same(binding: Binding, flat: Sequence[Any]) -> None:
@@ -118,8 +119,8 @@ def check_same(binding: Binding, flat: Sequence[Any]) -> None:
 
 
 def shared(a: Any, b: Any) -> bool:
-    """Whether two arrays have an element in common. Interleaved views that NumPy cannot tell apart
-    quickly count as different.
+    """Whether two arrays have an element in common. Interleaved views whose overlap NumPy cannot
+    decide quickly count as different.
     """
     if not np.may_share_memory(a, b):
         return False
@@ -130,7 +131,7 @@ def shared(a: Any, b: Any) -> bool:
 
 
 class OnGPU:
-    """Where a Field of a GPU lies, for what compares addresses and reads nothing."""
+    """The address of a Field of a GPU, for comparisons of addresses."""
 
     def __init__(self, field: _core.DeviceField) -> None:
         known = getattr(field, "__cuda_array_interface__", None)  # not every dtype has one
@@ -142,15 +143,13 @@ class OnGPU:
 
 
 def memory_of(field: _core.Field) -> Any:
-    """An array that lies where a Field does; of a GPU's memory only the addresses can be
-    looked at.
-    """
+    """An array at the addresses of a Field; memory of a GPU is not read."""
     return np.asarray(OnGPU(field)) if isinstance(field, _core.DeviceField) else field.numpy()
 
 
 def check_shared(binding: Binding, flat: Sequence[_core.Field]) -> None:
-    """Refuse different Fields that have elements in common: what one gets, the other may have to
-    send.
+    """Refuse different Fields that have elements in common: one may have to send the points that
+    the other receives.
     """
     arrays = [memory_of(field) for field in flat]
     for (i, a), (j, b) in combinations(enumerate(arrays), 2):

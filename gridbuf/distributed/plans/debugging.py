@@ -1,9 +1,8 @@
-"""What GRIDBUF_DEBUG=1 adds to exchanges: halos that nobody fills show, and messages say what they
-are.
+"""GRIDBUF_DEBUG=1: poisoned halos, sealed messages, compared copies.
 
 Halo points that a plan fills hold NaN (or a pattern of bytes) from its start until their values
-come, so a program that reads them too early sees it. A message ends with the exchange it belongs to
-and a checksum of its values. Points that exist twice are compared with their owner's.
+arrive, so a program that reads them too early sees it. A message ends with the number of its
+exchange and a checksum of its values. Points that exist twice are compared with their owner's.
 """
 
 import warnings
@@ -64,8 +63,8 @@ def poisoning(
 
 
 def compare_copies(synchronise: Callable[[], None], fields: Sequence[tuple[str, Any]]) -> None:
-    """RuntimeWarning where own points are not what their owners have. Fields are as they were when
-    this returns.
+    """RuntimeWarning where own points are not what their owners have. Fields are unchanged
+    afterwards.
     """
     before = [field.numpy().copy() for _, field in fields]
     try:
@@ -90,7 +89,7 @@ def compare_copies(synchronise: Callable[[], None], fields: Sequence[tuple[str, 
 
 
 class Guard:
-    """Looks after one direction of a plan.
+    """Seals and checks the messages of one direction of a plan.
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ class Guard:
         ] = {}  # by peer: which of its messages comes in the exchange under way
 
     def close(self) -> None:
-        """What is packed is sent next."""
+        """Seal the packed messages, and poison the points that the exchange fills."""
         fields, self.fields = self.fields, ()
         for peer, buffer in self.outgoing.items():
             memory: Any = np.asarray(buffer)
@@ -131,7 +130,7 @@ class Guard:
             self.poison.run(*fields)
 
     def check(self) -> None:
-        """Messages have come: RuntimeError where one is not what was awaited."""
+        """RuntimeError where a received message is not the awaited one."""
         for peer, buffer in self.incoming.items():
             memory: Any = np.asarray(buffer)
             number, checksum = memory[-SEAL:].view("i8").tolist()

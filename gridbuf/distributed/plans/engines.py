@@ -1,7 +1,6 @@
-"""What an engine is: who this rank is among how many, and something that moves a plan's bytes.
-
-The local engine: all blocks in this process, so that a plan is nothing but copies from field to
-field. The reference for the others.
+"""Engines: the ranks of a grid, and the transports that move the bytes of its plans. The local
+engine has all blocks in this process: a plan is nothing but copies from field to field. It is the
+reference for the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gridbuf import _core
 from gridbuf._core import CopyProgram
-from gridbuf.distributed.calls import Alone, OneCall
+from gridbuf.distributed.calls import OneCall, SerialCollectives
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import HOST
 
@@ -22,20 +21,20 @@ class Quick(NamedTuple):
 
     again: Callable[
         ..., bool | None
-    ]  # None: something has to be looked at, and nothing was done; False: it is under way
+    ]  # None: something has to be checked, and nothing was done; False: under way
     finish: Callable[[], None]
 
 
 class Transport(Protocol):
-    """Moves what one plan says. Fields come in the order of the plan's slots, at every start
-    anew.
+    """Moves the values of one plan. Fields are given in the order of the plan's slots, at every
+    start.
     """
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
         """The whole exchange, where these are different Fields on the host, one for each slot;
         None: they are not, and nothing was done.
 
-        What is returned makes the next ones as long as nothing has to be looked at.
+        The result makes the next exchanges as long as nothing has to be checked.
         """
 
     def start(self, fields: Sequence[Any]) -> int:
@@ -57,14 +56,14 @@ class Transport(Protocol):
 
 
 class Engine(Protocol):
-    """Where the ranks are."""
+    """The ranks of a grid."""
 
     name: str
     rank: int
     size: int
 
     def failed(self, error: BaseException) -> None:
-        """This rank raises an error: it revokes the grid, and the other ranks hear of it."""
+        """Revoke the grid: this rank raises an error."""
 
     def connect(self, channel: Any) -> None:
         """All ranks have made the grid, and `channel` has its messages."""
@@ -73,10 +72,10 @@ class Engine(Protocol):
         """Begin to serve a grid; ValueError where this engine cannot."""
 
     def prepare(self, plan: Any) -> Transport:
-        """What moves a plan. It may keep what the plan says, and nothing of the fields."""
+        """The transport of a plan, which may keep the plan's description and nothing of the fields."""
 
     def run(self, name: str, make: Callable[[Any], T]) -> T:
-        """Make a call that all ranks make, with `Collectives` or `Alone`."""
+        """Make a call that all ranks make, with `Collectives` or `SerialCollectives`."""
 
 
 def done() -> None:
@@ -84,18 +83,20 @@ def done() -> None:
 
 
 class LocalTransport:
-    """Copies at the start; nothing is ever under way."""
+    """Copies everything at the start."""
 
     def __init__(self, plan: Any) -> None:
         self._plan = plan
         self._back: CopyProgram | None = None
         self._program = CopyProgram(plan.slots(), plan.copies, plan.gpu)
         self._fields, self._blocks = len(plan.bounds), len(plan.blocks)
-        self._looked = False  # whether the plan has found that no exchange of its own is under way
+        self._looked = (
+            False  # whether the plan has checked that no exchange of its own is under way
+        )
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
-        """By one frame of Python from then on: Plan.start takes twice as many instructions for
-        eight fields of 8 x 8 points.
+        """The next exchanges take one frame of Python: Plan.start takes twice as many instructions
+        for eight fields of 8 x 8 points.
         """
         self._looked = True
         return Quick(self._again, done) if self._again(*fields) else None
@@ -157,4 +158,4 @@ class LocalEngine:
 
     def run(self, name: str, make: Callable[[Any], T]) -> T:
         with self._one.during(name):
-            return make(Alone())
+            return make(SerialCollectives())

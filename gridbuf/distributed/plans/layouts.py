@@ -1,6 +1,5 @@
-"""Element types as text: what ranks tell each other, and what a manifest says of its arrays.
-
-What a plan knows of its fields: of each its layout, and where in its cells the points lie.
+"""Layouts of fields: dtype names as text, the layout of a field on each block, and the positions of
+its points in the cells of the grid.
 """
 
 import ast
@@ -19,7 +18,7 @@ Elements = np.dtype[Any]
 
 
 def dtype_name(dtype: Elements) -> str:
-    """Text that `dtype_of` reads."""
+    """The text of a dtype, which `dtype_of` reads."""
     if dtype.names is not None:
         return repr(described(dtype))
     name: str = dtype.name
@@ -27,7 +26,7 @@ def dtype_name(dtype: Elements) -> str:
 
 
 def described(dtype: Elements) -> Any:
-    """Where the fields of a record lie; where they lie one after the other it need not be said."""
+    """The fields of a record, with offsets where they do not lie one after the other."""
     if dtype.subdtype is not None:
         return described(dtype.subdtype[0]), dtype.subdtype[1]
     if dtype.names is None or dtype.fields is None:
@@ -54,12 +53,12 @@ def dtype_of(name: str) -> Elements:
 Extra = tuple[tuple[str, int, tuple[int, int]], ...]
 HOST = {_core.HostField}
 CENTRE, FACE = 1, 0
-POSITIONS = "face", "centre"  # what ranks, manifests and errors call them
+POSITIONS = "face", "centre"  # names in handshakes, manifests and errors
 
 
 class Layout(NamedTuple):
-    """Shape and place of a Field on one block: what two of them must share to take each other's
-    place in a plan.
+    """Shape and place of a Field on one block: Fields of the same layout can replace each other in
+    a plan.
     """
 
     dtype: np.dtype[Any]
@@ -125,8 +124,8 @@ def on(gpu: int | None) -> str:
 
 
 def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) -> Geometry:
-    """Where the points of a field on a block lie; ValueError that names both sizes where it does
-    not fit.
+    """The geometry of a field on a block; ValueError that names both sizes where the field does not
+    fit.
     """
     halo = layout.halo or ((0, 0),) * len(layout.shape)
     axes, positions, halos = [], [], []
@@ -151,7 +150,7 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
 def bind(
     layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str
 ) -> Bound:
-    """A field on all blocks of a rank, held to be one field."""
+    """A field on all blocks of a rank; ValueError where the blocks' parts differ."""
     first = layouts[0]
     geometry = geometry_of(first, blocks[0], names, name)
     extra = extra_of(first, names)

@@ -1,7 +1,7 @@
-"""A plan: the links of an exchange bound to the layouts of its fields. It knows no memory: fields
+"""A plan: the links of an exchange bound to the layouts of its fields, not to their memory. Fields
 are given at every start.
 
-For this rank it has the copies from field to field (`copies`), and for each peer the chunks of one
+A rank's plan has the copies from field to field (`copies`), and for each peer the chunks of one
 message each way (`sends`, `receives`). An engine moves them.
 """
 
@@ -26,13 +26,13 @@ from gridbuf.distributed.plans.vectors import refuse_item
 from gridbuf.docstrings import as_in
 
 NOT_YET = Quick(lambda *fields: None, lambda: None)
-MOST_DISTANCES = 16  # that a plan remembers
+MOST_DISTANCES = 16  # remembered by a plan
 T = TypeVar("T")
 Slot = tuple[str, np.dtype[Any], Index, Index, bool, tuple[str, ...], Pairs | None]
 
 
 class Handle:
-    """An exchange under way: what `Plan.start` returns. As a context manager it waits when the
+    """An exchange under way: the result of `Plan.start`. As a context manager it waits when the
     block is left.
     """
 
@@ -41,7 +41,7 @@ class Handle:
         self._done = self._given_up = False
 
     def test(self) -> bool:
-        """Whether everything has arrived; asking also moves messages on.
+        """Whether everything has arrived; the call also drives MPI's progress.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class Handle:
             given_up, self._given_up = (
                 self._given_up,
                 True,
-            )  # unless it returns: the plan may then be started again
+            )  # for an error: the plan may then be started again
             self._done = self._transport.test(self._exchange)
             self._given_up = given_up
         return self._done
@@ -71,7 +71,7 @@ class Handle:
         Parameters
         ----------
         timeout : float, optional
-            After so many seconds a TimeoutError says who did not come; the next call goes on
+            After so many seconds a TimeoutError names the missing ranks; the next call goes on
             waiting.
 
         Examples
@@ -111,30 +111,29 @@ class Handle:
 
 
 class Plan:
-    """Who sends which points of which fields to whom: what `Grid.plan` returns.
+    """The messages and copies of an exchange: the result of `Grid.plan`.
 
-    It is bound to the layouts of the fields, not to their memory: any fields of these layouts can
-    be exchanged by it.
+    A plan is bound to the layouts of the fields, not to their memory, and exchanges any fields of
+    these layouts.
 
     Attributes
     ----------
     number : int
-        Its place among the plans of its grid.
+        The plan's place among those of its grid.
     messages : int
         How many messages this rank sends in an exchange.
     nbytes : int
-        How many bytes of values they have.
+        The bytes of values in these messages.
     copies : list
         The copies within the rank, as `_core.CopyProgram` takes them.
     sends, receives : dict
         The message to and from each peer, by its rank.
     shared : bool
-        Whether ranks agree on it once with all plans that send the same: those that a grid keeps
-        for its user.
+        Whether plans with the same messages share one agreement: those that a grid keeps.
     gpu : int or None
         The number of the GPU that has its fields; None: the host reaches them.
     what : {"halos", "sides", "sync"}
-        What it fills: halos, halos without their corners, points that exist twice.
+        The points that are filled: halos, halos without corners, points that exist twice.
     """
 
     def __init__(
@@ -170,11 +169,11 @@ class Plan:
         self._transport = engine.prepare(self)
         self._apart: set[tuple[int, ...]] = (
             set()
-        )  # distances of fields that interleave, and were found to share no element
+        )  # distances of interleaving fields without a common element
         self._under_way: weakref.ref[Handle] | None = None
         self._again, self._finish = NOT_YET
         self.twice: Plan | None = (
-            None  # in debug mode: gives points that exist twice their owner's values
+            None  # in debug mode: the plan that gives points their owner's values
         )
 
     @cached_property
@@ -209,8 +208,8 @@ class Plan:
         ]
 
     def adjoint(self) -> list[Entry]:
-        """The copies within the rank the other way round: halo points are added to those they come
-        from, and set to 0.
+        """The copies within the rank in the other direction: halo points are added to their
+        sources, and set to 0.
 
         Returns
         -------
@@ -234,8 +233,8 @@ class Plan:
         ----------
         *fields : Field or list of Field
             The fields of the plan's items, in their order, of the layouts that the plan was made
-            for: dtype, shape, strides, and what they say of dims and halo. A bare array says
-            nothing of these, and stands for the plan's.
+            for: dtype, shape, strides, dims and halo. A bare array has no dims and halo, and takes
+            the plan's.
 
         Returns
         -------
@@ -264,7 +263,7 @@ class Plan:
         self._under_way = weakref.ref(handle)
         if (
             self.twice is not None and self.gpu is None
-        ):  # peers have said by now that they debug as well
+        ):  # the handshake has compared GRIDBUF_DEBUG on both ranks
             names = [
                 f"{bound.name} on block {block.index}"
                 for bound in self.bounds
@@ -348,7 +347,7 @@ class Plan:
 
     def _flat(self, fields: Sequence[Any]) -> list[Any]:
         """The fields on all blocks of the rank, in the order of the slots."""
-        if not self.blocks:  # a rank without blocks has no fields, and what it gives says nothing
+        if not self.blocks:  # a rank without blocks has no fields: its arguments are ignored
             return []
         if len(fields) != len(self.bounds):
             raise TypeError(
@@ -369,8 +368,8 @@ class Plan:
         return flat
 
     def _check_shared(self, flat: Sequence[_core.Field], distances: tuple[int, ...]) -> None:
-        """Refuse what making the plan refuses. What interleaves in the same way again is not looked
-        at again.
+        """Refuse overlapping fields, as planning does. Fields that interleave in the same way again
+        are not checked again.
         """
         check_shared(self.binding, flat)
         if len({*map(id, flat)}) == len(flat) and [*map(layout_of, flat)] == [
@@ -401,7 +400,7 @@ class Plan:
 
 
 def on_blocks(given: Any, count: int, name: str) -> list[Any]:
-    """One Field for each block of the rank, of what a user gave for a field."""
+    """A field given by the user as one Field for each block of the rank."""
     refuse_item(given, name)
     if isinstance(given, list | tuple):
         if len(given) != count:

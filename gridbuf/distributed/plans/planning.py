@@ -1,5 +1,5 @@
-"""Planning of exchanges: fields are bound to this rank's blocks, their links found, and a plan made of
-both. A grid keeps its last plans, and finds them again by the layouts of the fields.
+"""Planning of exchanges: fields are bound to this rank's blocks, their links found, and a plan made
+of both. A grid keeps its last plans, and finds them again by the layouts of the fields.
 """
 
 import weakref

@@ -1,5 +1,5 @@
-"""What an exchange is told of its fields: plain ones, vectors that turn with the axes, pairs that
-swap, scalars that change sign.
+"""Items of an exchange: plain fields, vectors that turn with the axes, pairs that swap, scalars
+that change sign.
 """
 
 from functools import lru_cache
@@ -24,7 +24,7 @@ class Item(NamedTuple):
 
 
 def refuse_item(given: Any, name: str) -> None:
-    """TypeError where a field belongs, and what `vector` and its kin make came."""
+    """TypeError for an Item in the place of a field."""
     if isinstance(given, Item):
         raise TypeError(
             f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes"
@@ -64,7 +64,7 @@ def pair(dx: Any, dy: Any) -> Item:
     Parameters
     ----------
     dx, dy : Field or list of Field
-        What belongs to the grid's first dim, and what to its second.
+        The field of the grid's first dim, and the field of its second.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def pair(dx: Any, dy: Any) -> Item:
     >>> grid = gbd.cubed_sphere(4, halo=1)
     >>> dx, dy = ([grid_field for grid_field in grid.full(value)] for value in (1.0, 2.0))
     >>> grid.exchange(gbd.pair(dx, dy))
-    >>> float(dx[0][0, 1]), float(dx[0][5, 1])  # beyond its west edge the axes are turned, beyond its east edge not
+    >>> float(dx[0][0, 1]), float(dx[0][5, 1])  # the axes turn at the west edge alone
     (2.0, 1.0)
     """
     return Item("pair", (dx, dy), 1)
@@ -87,7 +87,7 @@ def scalar(field: Any, *, sign: int = 1) -> Item:
     field : Field or list of Field
         The field.
     sign : {1, -1}, optional
-        What its values beyond a fold are multiplied by.
+        The factor of values beyond a fold.
 
     Raises
     ------
@@ -119,16 +119,14 @@ PLAIN = Item("scalar", (), 1)
 
 
 class Sources(NamedTuple):
-    """For a field of a plan: which fields stand for it where axes turn, and when the sign
-    changes.
-    """
+    """For a field of a plan: the fields that stand for it where axes turn, and the sign."""
 
     item: Item
     fields: tuple[int, ...]
     component: int
 
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
-        """The field that a link's points come from, and the sign they get."""
+        """The field that has the points of a link's source, and their sign."""
         if self.item.kind == "scalar":
             straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
             folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [
@@ -147,13 +145,13 @@ class Sources(NamedTuple):
 
 @lru_cache(maxsize=256)
 def plain(number: int) -> Sources:
-    """Of a field that stands for itself."""
+    """The sources of a field that stands for itself."""
     return Sources(PLAIN, (number,), 0)
 
 
 def sources_of(items: list[Item], builder: LinkBuilder) -> list[Sources]:
-    """Of each field of the items: which fields stand for it where axes turn. A scalar has no sign
-    where the grid has no fold.
+    """For each field of the items the fields that stand for it where axes turn. A scalar has no
+    sign where the grid has no fold.
     """
     found: list[Sources] = []
     for item in items:

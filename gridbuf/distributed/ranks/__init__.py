@@ -1,7 +1,7 @@
 """The engines that move plans between ranks, by MPI.
 
-Read `communicator`: the duplicates of a communicator, one for each grid, which `attributes` keeps;
-`revoke`: errors between ranks; `tags`, `control_messages` and `handshake`: before a plan is used;
-`zero_copy`, `buffers`, `shared_memory`, `persistent_messages` and `pending_requests`: its memory
-and its requests; then `mpi`, and `collectives`: the calls of all ranks.
+Read `communicator` and `duplicates`: the duplicates of a communicator, one for each grid; `revoke`:
+errors between ranks; `handshake`: agreement on a plan before its first use; `shared_memory`,
+`buffers`, `persistent_messages` and `pending_requests`: memory, requests and tags of messages; then
+the engines `mpi` and `ghex`, and `collectives`: the calls of all ranks.
 """

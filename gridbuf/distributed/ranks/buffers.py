@@ -29,7 +29,9 @@ class Inside(NamedTuple):
     nbytes: int
 
     def at(self, address: int) -> Any:
-        """Its memory, which nobody keeps alive, where the slot's element 0 lies at this address."""
+        """A view of the memory, where the slot's element 0 lies at this address. The view keeps
+        nothing alive.
+        """
         return MPI.memory.fromaddress(address + self.offset, self.nbytes)
 
 
@@ -60,7 +62,8 @@ VARIABLE = "GRIDBUF_GPU_AWARE_MPI"
 
 
 def takes_gpus(said: bool | None) -> bool:
-    """What the user says, by argument or environment, else what the library says of itself.
+    """Whether MPI is given pointers of GPUs: by the argument, the environment, or the library's own
+    answer.
 
     Parameters
     ----------
@@ -85,7 +88,7 @@ def takes_gpus(said: bool | None) -> bool:
 
 @cache
 def library_takes_gpus() -> bool:
-    """Libraries that do not say count as those that do not."""
+    """Whether the library says so. Libraries without such a query count as unable."""
     try:
         symbols = ctypes.CDLL(MPI.__file__)
     except OSError:
@@ -99,8 +102,8 @@ def library_takes_gpus() -> bool:
 
 
 BOUNDARY = 256  # bytes, to which messages in one buffer of a GPU are aligned
-NOTHING = np.empty(0, "u1")  # what is sent where values lie in memory that both ranks have
-Turns = tuple[Any, Any]  # two buffers, and the counter whose lowest bit says which of them is meant
+NOTHING = np.empty(0, "u1")  # the message where values lie in shared memory
+Turns = tuple[Any, Any]  # two buffers, and the counter whose lowest bit selects one
 
 
 class Buffers:
@@ -111,7 +114,7 @@ class Buffers:
     ends : dict
         By peer: the memory that MPI is given, or where in a field that lies.
     slots : list
-        What programs of copies pack into, or unpack from.
+        The arrays that programs of copies pack into, or unpack from.
     places : dict
         By peer: which of the slots its message lies in, and how many bytes from its start. Messages
         inside fields have none.
@@ -194,11 +197,9 @@ def pointer(field: Any) -> int:
 
 
 class Carriage:
-    """Brings what was packed on a GPU to where MPI takes it, and what MPI has brought to where it
-    is unpacked.
+    """Copies packed messages from the GPU to the host for MPI, and received messages to the GPU.
 
-    Everything is one copy each way, whatever the number of peers; where MPI takes pointers of GPUs,
-    none.
+    One copy each way serves all peers; where MPI takes pointers of GPUs, none is needed.
     """
 
     def __init__(self, out: GPUBuffers, come: GPUBuffers) -> None:
@@ -206,9 +207,7 @@ class Carriage:
         self._rising: Any = None  # the copy that is still reading what MPI has received into
 
     def down(self) -> None:
-        """All that is sent has been packed, and what is received may be written: this waits for the
-        GPU.
-        """
+        """Wait for the GPU: messages have been packed, and receive buffers may be written."""
         out, come = self._out, self._come
         if out.here is None:
             _core.cuda_wait_for(out.there, come.there)
@@ -226,7 +225,7 @@ class Carriage:
             rows[turns[0] & 1, : memory.nbytes] = memory
 
     def up(self) -> None:
-        """What has come is on its way to the GPU; whatever is queued there next finds it."""
+        """Start the copy of received messages to the GPU; work that is queued there next sees them."""
         for memory, (rows, turns) in self._come.shared:
             memory[:] = rows[turns[0] & 1, : memory.nbytes]
         if self._come.here is not None and self._come.ends:

@@ -1,10 +1,10 @@
-"""A communicator of the user's: the duplicates of it that its grids have, one each, so that no
-message of one grid meets another's.
+"""A communicator of the user's and its duplicates: one for each grid, so that no message of one
+grid meets another's.
 
 The first duplicate is the lobby: all ranks meet there to make a grid, and notes of errors go over
-it. MPI is called on the thread that calls gridbuf, and on no other: a plan that is collected leaves
-its requests (pending_requests.py), and the next call frees them. Nothing is freed by a destructor,
-so the end of a program is silent before and after MPI.Finalize.
+it. MPI is called on the thread that calls gridbuf, and on no other: a collected plan leaves its
+requests (pending_requests.py), and the next call frees them. Destructors free nothing, so the end
+of a program is silent before and after MPI.Finalize.
 """
 
 import gc
@@ -12,6 +12,7 @@ import os
 import threading
 import weakref
 from collections import Counter, defaultdict, deque
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,10 @@ from gridbuf.distributed.ranks.pending_requests import (
     left,
     pending,
 )
-from gridbuf.distributed.ranks.revoke import Revocable
 
 _process = os.getpid()
 _level = MPI.Query_thread()
-NOTHING = [0, 0, 0, 0]
+NO_COUNTS = [0, 0, 0, 0]
 
 
 class Duplicate:
@@ -47,15 +47,17 @@ class Duplicate:
     number : int
         Its place among those of the communicator, the same on all ranks.
     ledger : dict
-        By rank: how many exchanges have begun with values for it, and from it.
-    said, heard : Counter
-        By rank: how many control messages went to it, and have come from it.
-    coming, mail : dict
-        By rank: its control messages that are being received; its handshakes that have come.
+        By rank: how many exchanges have begun with values for that rank, and with values from it.
+    control_sent, control_received : Counter
+        By rank: the numbers of control messages.
+    arriving, handshakes : dict
+        By rank: control messages that are being received; handshakes that have arrived.
     calls, reductions : int
-        How many calls of all ranks have ended, and reductions begun.
-    loose : int
-        How many other messages were sent here less those received.
+        How many collective calls have ended, and reductions begun.
+    other_sent : int
+        How many other messages were sent here, less those received.
+    user : weak reference
+        The channel that uses it.
     """
 
     def __init__(self, communicator: "Communicator", comm: Any, number: int) -> None:
@@ -63,16 +65,16 @@ class Duplicate:
         self.ledger: defaultdict[int, NDArray[np.int64]] = defaultdict(
             lambda: np.zeros(2, np.int64)
         )
-        self.said: Counter[int] = Counter()
-        self.heard: Counter[int] = Counter()
-        self.coming: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
-        self.mail: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
-        self.calls = self.reductions = self.loose = 0
-        self.user: Any = lambda: None  # a weak reference to the channel
+        self.control_sent: Counter[int] = Counter()
+        self.control_received: Counter[int] = Counter()
+        self.arriving: defaultdict[int, deque[tuple[Any, Any]]] = defaultdict(deque)
+        self.handshakes: defaultdict[int, deque[dict[str, Any]]] = defaultdict(deque)
+        self.calls = self.reductions = self.other_sent = 0
+        self.user: Any = lambda: None
 
     def idle(self) -> bool:
-        """Whether no grid of this rank uses it, and nothing of one is under way."""
-        return self.user() is None and not any(its.duplicate is self for its in pending())
+        """Whether no grid of this rank uses the duplicate, and no request is under way."""
+        return self.user() is None and not any(each.duplicate is self for each in pending())
 
     def balance(self) -> int:
         """How many messages this rank has sent here more than it has received: over all ranks 0
@@ -82,49 +84,48 @@ class Duplicate:
         for tag in (HANDSHAKE, ROLL):
             while (message := self.comm.Improbe(MPI.ANY_SOURCE, tag, status)) is not None:
                 drop(message, status, None)
-                self.loose -= 1
+                self.other_sent -= 1
         values = sum(int(sent) - int(awaited) for sent, awaited in [*self.ledger.values()])
-        return values + self.said.total() - self.heard.total() + self.loose
+        control = self.control_sent.total() - self.control_received.total()
+        return values + control + self.other_sent
 
 
 class Channel:
-    """A grid's own duplicate: what its ranks count together, and what two of them have told each
-    other.
+    """A grid's use of its own duplicate: the collective call under way, agreements and tags.
 
     Attributes
     ----------
     one : OneCall
-        The call of all ranks that is under way.
+        The collective call that is under way.
     agreements : dict
-        By rank and digest of a kind of message: the agreements of plans that are kept for users.
-        They stay: whether a plan is still alive is known on its own rank alone, and a rank that
-        forgot what its peer remembers would wait for a handshake that the peer has no reason to
-        make. Each has a tag, so there are never more of them with a peer than tags.
+        By rank and digest of a kind of message: the agreements of kept plans. They stay: whether a
+        plan is still alive is known on its own rank alone, and a rank that forgot an agreement
+        would wait for a handshake that the peer has no reason to make. Each has a tag, so there
+        are never more of them with a peer than tags.
     tags : dict
         By rank: the tags of messages between the two.
-    shaking : str or None
+    handshake_of : str or None
         The plan whose handshake is under way.
     waiting : dict
-        By rank: in which reduction it waited when it last said so.
+        By rank: the reduction in which it waited, by its last message about that.
     far : set
         Ranks on other machines.
-    swept : float
-        When notes and control messages were last looked for without waiting.
+    polled : float
+        The time when notes and control messages were last looked for.
     """
 
     def __init__(self, duplicate: Duplicate) -> None:
-        self.duplicate = duplicate
-        self.communicator = duplicate.communicator
-        self.comm = duplicate.comm
+        self.duplicate, self.communicator = duplicate, duplicate.communicator
+        self.comm, self.ledger = duplicate.comm, duplicate.ledger
         self.rank, self.size = self.communicator.rank, self.communicator.size
-        self.ledger, self.mail = duplicate.ledger, duplicate.mail
+        self.handshakes = duplicate.handshakes
         self.one = OneCall()
         self.agreements: dict[tuple[int, bytes], Any] = {}
         self.tags: defaultdict[int, Tags] = defaultdict(Tags)
-        self.shaking: str | None = None
+        self.handshake_of: str | None = None
         self.waiting: dict[int, int] = {}
         self.far: set[int] = set()
-        self.swept = 0.0
+        self.polled = 0.0
         self._plans = 0
         duplicate.user = weakref.ref(self)
 
@@ -134,7 +135,7 @@ class Channel:
         return self._plans
 
     def tag(self, peer: int) -> Tag:
-        """A tag that nothing else between this rank and a peer uses; RuntimeError where there is
+        """An unused tag for messages between this rank and a peer; RuntimeError where there is
         none.
         """
         tags = self.tags[peer]
@@ -150,7 +151,7 @@ class Channel:
                 " grid.exchange or exchange_halos was given keeps its tag"
             )
         status = MPI.Status()
-        for number in both(tag.number):  # a plan that is gone may have left out what its peer sent
+        for number in both(tag.number):  # a dead plan may have skipped a message of its peer
             while (message := self.comm.Improbe(peer, number, status)) is not None:
                 drop(message, status, self.duplicate)
         return tag
@@ -159,11 +160,11 @@ class Channel:
         """RuntimeError where MPI cannot be called, RevokedError where the grid is revoked."""
         check_mpi()
         if self.communicator.revocation is not None:
-            self.communicator.post()
+            self.communicator.send_notes()
             self.communicator.check(where)
 
     def ready(self) -> bool:
-        """Whether nothing has to be looked at before MPI is called; else check() does it."""
+        """Whether check() has nothing to do."""
         return not (
             left
             or self.communicator.revocation is not None
@@ -171,28 +172,27 @@ class Channel:
             or _level < MPI.THREAD_SERIALIZED
         )
 
-    def listen(self, where: str) -> None:
+    def check_notes(self, where: str) -> None:
         """While this rank waits: RevokedError where some rank has failed."""
-        revoke.hear()
+        revoke.receive_notes()
         self.communicator.check(where)
 
-    def ended(self, peer: int) -> list[int] | None:
-        """How far a peer that has ended came on this grid; None: it has not ended."""
+    def counts_at_end(self, peer: int) -> list[int] | None:
+        """The counts of a peer that has ended, on this grid; None: it has not ended."""
         if peer not in self.communicator.ended:
             return None
-        found: list[int] = self.communicator.ended[peer]["grids"].get(
-            str(self.duplicate.number), NOTHING
-        )
+        grids = self.communicator.ended[peer]["grids"]
+        found: list[int] = grids.get(str(self.duplicate.number), NO_COUNTS)
         return found
 
     def raise_ended(self, peer: int, where: str) -> None:
-        why = self.communicator.ended[peer]["ended"]
+        reason = self.communicator.ended[peer]["ended"]
         raise RevokedError(
-            f"rank {self.rank}: {where}: rank {peer} has ended{f' by {why}' * bool(why)}"
+            f"rank {self.rank}: {where}: rank {peer} has ended{f' by {reason}' * bool(reason)}"
         )
 
 
-class Communicator(Revocable):
+class Communicator(revoke.Revocable):
     """The duplicates of one communicator, kept with it as an attribute until they are revoked."""
 
     def __init__(self, comm: Any) -> None:
@@ -211,17 +211,17 @@ class Communicator(Revocable):
         return {peer for duplicate in self.duplicates for peer in [*duplicate.ledger]}
 
     def calls(self) -> dict[int, int]:
-        return {its.number: its.calls for its in self.duplicates}
+        return {each.number: each.calls for each in self.duplicates}
 
     def counts(self, peer: int) -> dict[int, list[int]]:
         return {
-            its.number: [*its.ledger[peer].tolist(), its.said[peer], its.calls]
-            for its in self.duplicates
+            each.number: [*each.ledger[peer].tolist(), each.control_sent[peer], each.calls]
+            for each in self.duplicates
         }
 
 
 def check_mpi() -> None:
-    """RuntimeError where MPI cannot be called. Requests that were left are freed."""
+    """RuntimeError where MPI cannot be called. Free the requests of collected plans."""
     if os.getpid() != _process:
         raise RuntimeError(
             "a forked child has no MPI: exchange in the process that made the grid, or start one"
@@ -239,6 +239,6 @@ def check_mpi() -> None:
         free()
 
 
-def ranks(numbers: Any) -> str:
+def ranks(numbers: Collection[int]) -> str:
     """ "rank 2" or "ranks 2, 5"."""
     return f"rank{'s' * (len(numbers) > 1)} {', '.join(map(str, sorted(numbers)))}"

@@ -1,8 +1,9 @@
 """The ghex engine: halos filled by GHEX (package ghex), everything else by messages of our own.
 
-GHEX works out its patterns with all ranks, so every rank makes its plans in the same order. What it
-would get wrong or does not have is refused with the reason. Its exchanges have no handshake and no
-timeout of their own; they are polled here, so that both a timeout and Ctrl-C are noticed.
+GHEX works out its patterns with all ranks, so every rank makes its plans in the same order. Fields
+that GHEX would exchange wrongly or does not support are refused with the reason. GHEX has no
+handshake and no timeout; its exchanges are polled here, so that both a timeout and Ctrl-C are
+noticed.
 """
 
 import atexit
@@ -25,14 +26,14 @@ from gridbuf.distributed.ranks.pending_requests import LAST_WORDS
 from gridbuf.interop.ghex import DTYPES
 
 DIMS = 4
-MOST_FIELDS = 256  # whose memory GHEX has been told
+MOST_FIELDS = 256  # with a descriptor of GHEX
 PLANNING = "a plan for GHEX"
 WHY = "engine='ghex' does not take {}; engine='mpi' does"
 
 
 class Kind(NamedTuple):
-    """What fields must share to travel together: dtype, dims, extents and halos on the grid, order
-    in memory.
+    """The properties that fields of one group share: dtype, dims, extents and halos on the grid,
+    order in memory.
     """
 
     dtype: str
@@ -100,7 +101,7 @@ class GHEXEngine(MPIEngine):
         return GHEXTransport(plan, self) if plan.what == "halos" else super().prepare(plan)
 
     def refused(self, bound: Bound) -> Iterator[str]:
-        """Why GHEX cannot fill the halos of a field."""
+        """The reasons why GHEX cannot fill the halos of a field."""
         names = self.links.whole.names
         if bound.layouts[0].gpu is not None:
             yield "fields on a GPU"
@@ -127,7 +128,7 @@ class GHEXEngine(MPIEngine):
                 )
 
     def pattern(self, kind: Kind, blocks: Sequence[Block]) -> tuple[Any, list[Any]]:
-        """Which points of a kind of field go where: all ranks ask for it together."""
+        """The pattern of a kind of field, which all ranks make together."""
         from ghex.structured.cartesian_sets import ProductSet, UnitRange
         from ghex.structured.regular import DomainDescriptor, HaloGenerator, make_pattern
 
@@ -156,7 +157,7 @@ class GHEXEngine(MPIEngine):
         return found
 
     def stop(self) -> None:
-        """At exit: nothing of GHEX outlives MPI."""
+        """At exit: free GHEX's objects before MPI."""
         self.patterns.clear()
         self.context = None
 
@@ -205,7 +206,7 @@ class GHEXTransport:
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
         self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(
             MOST_FIELDS
-        )  # by a Field's id: a weak reference, what GHEX calls it
+        )  # by a Field's id: a weak reference, and GHEX's descriptor
         self._back: MPITransport | None = None
         self._under_way: list[Any] = []  # GHEX's handle, and what its exchange needs
         _forget([each for each in _left if moved_on(each[0])])
@@ -269,7 +270,7 @@ class GHEXTransport:
         if not self._under_way:
             return
         Waiting(self.timeout if timeout is None else timeout, self._missing).until(
-            self._ready, lambda: self.channel.listen(self.name)
+            self._ready, lambda: self.channel.check_notes(self.name)
         )
         self._end()
 
@@ -296,7 +297,7 @@ class GHEXTransport:
         domain = group.domains[slot % len(group.domains)]
         try:
             made = make_field_descriptor(domain, array, group.offsets, array.shape)
-        except AttributeError as error:  # it has no such class
+        except AttributeError as error:  # GHEX has no such class
             name = self._plan.slots()[slot][0]
             raise ValueError(
                 f"{name}: {WHY.format(f'{array.dtype} in memory order {array.strides}')} ({error})"
@@ -306,7 +307,7 @@ class GHEXTransport:
 
 
 _engines: weakref.WeakSet[GHEXEngine] = weakref.WeakSet()
-_left: list[list[Any]] = []  # exchanges that nobody waited for, and what they need
+_left: list[list[Any]] = []  # exchanges whose handles were dropped, with all that they use
 
 
 def _leave(under_way: list[Any]) -> None:
@@ -333,7 +334,7 @@ def _stop() -> None:
 
 
 def moved_on(handle: Any) -> bool:
-    """Whether an exchange has ended; else it has gone on."""
+    """Whether an exchange has ended; drive its progress where not."""
     if handle.is_ready():
         return True
     handle.progress()

@@ -1,8 +1,8 @@
 """The mpi engine: each plan's messages by persistent requests, one a peer each way, and copies
 within the rank meanwhile.
 
-An exchange that was given up (a wait with a timeout of its own, a dropped handle) counts as made:
-the next start lets it end first. All other errors revoke the grid (revoke.py).
+An exchange that is given up (a wait with its own timeout, a dropped handle) counts as made: the
+next start completes it first. All other errors revoke the grid (revoke.py).
 """
 
 import time
@@ -22,13 +22,12 @@ from gridbuf.distributed.plans.binding import Binding, Message
 from gridbuf.distributed.plans.engines import Quick
 from gridbuf.distributed.ranks.collectives import Collectives
 from gridbuf.distributed.ranks.communicator import Channel, ranks
-from gridbuf.distributed.ranks.handshake import Terms, collect
+from gridbuf.distributed.ranks.handshake import Agreements, collect
 from gridbuf.distributed.ranks.persistent_messages import Connector, Messages
 from gridbuf.distributed.ranks.shared_memory import wanted
 
 FILLS = {"sides": "halos without their corners (corners=False)", "sync": "points that exist twice"}
-# seconds of waiting until a peer's handshake for another plan means that it has left this exchange
-# out
+# seconds of waiting after which a peer's handshake for another plan means a skipped exchange
 PATIENCE = 0.25
 T = TypeVar("T")
 
@@ -71,7 +70,7 @@ class MPITransport:
     def __init__(self, plan: Any, engine: MPIEngine) -> None:
         assert engine.channel is not None
         self.gpu: int | None = plan.gpu
-        self._plan = weakref.ref(plan)  # which has the transport
+        self._plan = weakref.ref(plan)  # the plan has a reference to the transport
         self.engine = engine
         self.channel = engine.channel
         self.timeout = engine.timeout
@@ -82,14 +81,12 @@ class MPITransport:
         self.debug = debugging()
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
-        self._latest: Messages | None = None  # that were started
-        self._begun: tuple[int, dict[int, list[int]]] = (
-            0,
-            {},
-        )  # an exchange, and by peer the ledger when it began
-        self._since = 0.0  # when its first unsuccessful look was
+        self._latest: Messages | None = None  # the last that were started
+        # the exchange under way, and by peer the ledger at its start
+        self._begun: tuple[int, dict[int, list[int]]] = (0, {})
+        self._since = 0.0  # the time of its first unsuccessful look
 
-    # ---- made when it is used: many plans are made that never are ----
+    # ---- made at the first use: many plans are never used ----
 
     @cached_property
     def name(self) -> str:
@@ -102,7 +99,7 @@ class MPITransport:
 
     @cached_property
     def _count(self) -> NDArray[np.int64]:
-        """How many exchanges have begun, which C counts."""
+        """The number of exchanges that have begun, counted by C."""
         return np.zeros(1, np.int64)
 
     @property
@@ -127,15 +124,15 @@ class MPITransport:
 
     @property
     def shared(self) -> tuple[list[int], list[int]]:
-        """The peers to and from which values go through memory that both have."""
+        """The peers to and from which values go through shared memory."""
         return self._connector.shared
 
     @cached_property
-    def _terms(self) -> Terms:
+    def _agreements(self) -> Agreements:
         shares = self.engine.shares and not self.debug and self.gpu is None
         plan = self._made()
         fills = FILLS.get(plan.what, plan.what)
-        return Terms(
+        return Agreements(
             self.channel,
             self.binding,
             self.sends,
@@ -148,7 +145,7 @@ class MPITransport:
 
     def _made(self) -> Any:
         plan = self._plan()
-        assert plan is not None  # it called us
+        assert plan is not None  # the caller
         return plan
 
     # ---- the calls of a plan ----
@@ -158,11 +155,11 @@ class MPITransport:
         if there is None or there.silent or self.debug or not self.channel.ready():
             return None
         if self._latest is not there:
-            if self._under_way() is not None:  # an adjoint that was given up: it ends first
+            if self._under_way() is not None:  # an adjoint that was given up ends first
                 return None
             self._latest = there
         ended = there.exchange.run(*fields)
-        if ended is None:  # not the objects for it, or something is under way
+        if ended is None:  # other objects than host Fields, or an exchange is under way
             return None
         there.exchange.arm(True)
         if not ended:
@@ -181,7 +178,7 @@ class MPITransport:
         try:
             if messages.exchange.test():
                 return True
-            if time.perf_counter() >= self.channel.swept + LOOK:
+            if time.perf_counter() >= self.channel.polled + LOOK:
                 self._look()
         except BaseException as error:
             self.abandon(error)
@@ -209,8 +206,8 @@ class MPITransport:
         self._wait(None)
 
     def abandon(self, error: BaseException) -> None:
-        """An error ends the exchange under way: the grid is revoked, and no value that was not
-        received yet comes into the fields.
+        """Revoke the grid: an error ends the exchange under way. Receives that no message has
+        reached are cancelled, and write nothing into the fields.
         """
         self.engine.failed(error)
         if self.channel.communicator.revocation is not None:
@@ -232,56 +229,49 @@ class MPITransport:
         channel.check(self.name)
         if (
             self.sends.keys() != self.receives.keys()
-            and time.perf_counter() >= channel.swept + LOOK
+            and time.perf_counter() >= channel.polled + LOOK
         ):
-            collect(
-                channel
-            )  # values that go at once are not waited for, so notes are looked at now
-            channel.listen(self.name)
+            collect(channel)  # a rank that only sends does not wait: look at notes now
+            channel.check_notes(self.name)
         if (self._back if back else self._there) is None:
             self._agree(fields)
-        if (
-            before := self._under_way()
-        ) is not None:  # given up: it counts as made, and its values are not wanted
+        before = self._under_way()
+        if before is not None:  # given up: it counts as made, and its values are dropped
             self._wait(None, before.exchange.drop)
         messages = self._connected(back)
-        if (
-            self._terms.late()
-        ):  # another plan's exchange was given up: peers may still read its values
-            others = Waiting(
+        late = self._agreements.late
+        if late():  # another plan's exchange was given up: peers may still read its values
+            Waiting(
                 self.timeout,
-                lambda: (
-                    f"{self._waits(self._terms.late())}, values of an exchange that was given up"
-                ),
-            )
-            others.until(lambda: not self._terms.late(), partial(channel.listen, self.name))
+                lambda: f"{self._waits(late())}, values of an exchange that was given up",
+            ).until(lambda: not late(), partial(channel.check_notes, self.name))
         if self._there is not None:
             self._there.exchange.arm(False)
-        self._latest = messages  # before anything is under way: Ctrl-C may come between
+        self._latest = messages  # before the start: Ctrl-C may come in between
         messages.start(fields)
         self._counts()
 
     def _agree(self, fields: Sequence[Any]) -> None:
         """Shake hands with the peers that have not agreed."""
         channel = self.channel
-        if all(its.made for its in self._terms.agreements.values()):
+        if all(each.made for each in self._agreements.by_peer.values()):
             return
-        if channel.shaking is not None:
+        if channel.handshake_of is not None:
             raise RuntimeError(
-                f"{self.name}: the first use of {channel.shaking} is under way in another thread;"
-                " threads that exchange at once have a grid each"
+                f"{self.name}: the first use of {channel.handshake_of} is under way in another"
+                " thread; threads that exchange at once have a grid each"
             )
         CopyProgram(self.slots, [], self.gpu).check(*fields)
-        channel.shaking = self.name
+        channel.handshake_of = self.name
         try:
-            self._terms.shake(self.name, self.timeout)
+            self._agreements.shake(self.name, self.timeout)
         finally:
-            channel.shaking = None
+            channel.handshake_of = None
 
     def _connected(self, back: bool) -> Messages:
         found = self._back if back else self._there
         if found is None:
-            found = self._connector.connect(self._made(), self._terms, self._count, back)
+            found = self._connector.connect(self._made(), self._agreements, self._count, back)
             if back:
                 self._back = found
             else:
@@ -289,7 +279,7 @@ class MPITransport:
         return found
 
     def _counts(self) -> dict[int, list[int]]:
-        """By peer how many exchanges had begun when the last one did: to it, and from it."""
+        """By peer the ledger when the last exchange began: exchanges to it, and from it."""
         if self._begun[0] != self.exchange:
             ledger = self.channel.ledger
             self._begun = (
@@ -321,31 +311,31 @@ class MPITransport:
         return f"rank {self.channel.rank} waits for {ranks(late)}: {self.name}"
 
     def _look(self) -> None:
-        """While values are awaited: some rank has failed, a peer has ended, or it shakes hands and
-        has left the exchange out.
+        """While values are awaited: raise where some rank has failed, a peer has ended, or a peer
+        shakes hands for another plan and skips the exchange.
         """
         channel, messages, counts = self.channel, self._under_way(), self._counts()
         collect(channel)
-        channel.listen(self._where)
+        channel.check_notes(self._where)
         if messages is None:
             return
         missing, stuck = messages.missing(), messages.stuck()
         self._since = self._since or time.perf_counter()
         for peer in sorted({*missing, *stuck}):
             sent, awaited = counts[peer]
-            end = channel.ended(peer)
+            end = channel.counts_at_end(peer)
             if end is not None and (
                 (peer in missing and end[0] < awaited) or (peer in stuck and end[1] < sent)
             ):
                 channel.raise_ended(peer, self._where)
-            its = channel.mail[peer][0] if channel.mail[peer] else None
-            if its is None or time.perf_counter() < self._since + PATIENCE:
+            if not channel.handshakes[peer] or time.perf_counter() < self._since + PATIENCE:
                 continue
-            if (peer in missing and its["sent"] < awaited) or (
-                peer in stuck and its["awaited"] < sent
+            other = channel.handshakes[peer][0]
+            if (peer in missing and other["sent"] < awaited) or (
+                peer in stuck and other["awaited"] < sent
             ):
                 awaits = "the values of" if peer in missing else "its values to be taken by"
                 raise DisagreementError(
                     f"rank {channel.rank} waits for {awaits} rank {peer}: {self._where};"
-                    f" {self._terms.elsewhere(peer, its)}"
+                    f" {self._agreements.other_plan(peer, other)}"
                 )

@@ -1,15 +1,12 @@
-"""Tags of messages: a rank receives with tags of its own choice, and gives none twice while it or
-its peer may still use it.
+"""Tags of messages, and requests that may outlive their plan and their communicator.
 
-A tag is free again when no plan here receives with it, and the peer has said as often as it was
-told that it no longer sends with it. All that uses a tag holds its object (agreements, handshakes),
-so the use ends with the last of them.
+A rank receives with tags of its own choice. A tag is free again when no plan here receives with it,
+and the peer has confirmed as often as the tag was sent that it no longer sends with it. Agreements
+and handshakes hold Tag objects, so the use of a tag ends with the last of them.
 
-Requests that may outlive their plan, and their communicator: their memory stays until MPI is
-done with it.
-
-A plan that is collected leaves its requests here, and the next call of any grid frees them. They
-belong to no plan and no grid, so that neither lives longer than its user wants because of them.
+The memory of a request stays until MPI is done with it. A collected plan leaves its requests here,
+and the next call of any grid frees them. They refer to no plan and no grid, so that neither lives
+longer because of them.
 """
 
 import atexit
@@ -25,13 +22,18 @@ from mpi4py import MPI
 
 from gridbuf._core import MessageExchange
 
-LARGEST_TAG = 2**15 - 1  # the largest that MPI promises everywhere
+LARGEST_TAG = 2**15 - 1  # the largest that MPI guarantees everywhere
 HANDSHAKE, ROLL, CALL, NOTE = range(LARGEST_TAG, LARGEST_TAG - 4, -1)
-PLAN_TAGS = (LARGEST_TAG - 7) // 2  # plans have 0 to here, and their adjoints as many beyond
+PLAN_TAGS = (LARGEST_TAG - 7) // 2  # plans have the tags from 0 on, their adjoints as many beyond
+LAST_WORDS = 5.0  # seconds at exit for messages under way
+_process = os.getpid()
+
+
+# ---- tags ----
 
 
 class Tag:
-    """One tag, as long as this object is alive."""
+    """One tag, in use as long as this object is alive."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -53,67 +55,58 @@ class Tags:
 
     def __init__(self) -> None:
         self._alive: weakref.WeakValueDictionary[int, Tag] = weakref.WeakValueDictionary()
-        self._told: Counter[int] = (
-            Counter()
-        )  # how often the peer was told each, and has not let go of it
-        self._gone: deque[int] = (
-            deque()
-        )  # the peer's that are no longer used here, and it does not know
+        self._sent: Counter[int] = Counter()  # how often the peer may still use each
+        self._unused: deque[int] = deque()  # the peer's tags whose use has ended here
         self._next = 0
 
     def new(self) -> Tag | None:
         """A free tag; None where all are used."""
         for i in range(PLAN_TAGS):
             number = (self._next + i) % PLAN_TAGS
-            if number not in self._told and number not in self._alive:
+            if number not in self._sent and number not in self._alive:
                 self._next = number + 1
                 tag = self._alive[number] = Tag(number)
                 return tag
         return None
 
-    def tell(self, tag: Tag | None) -> dict[str, Any]:
-        """The words for the peer: the tag to send with, and those of its own that are free."""
+    def to_message(self, tag: Tag | None) -> dict[str, Any]:
+        """The entries of a message: the tag to send with, and the peer's tags that are free."""
         if tag is not None:
-            self._told[tag.number] += 1
+            self._sent[tag.number] += 1
         return {
             "tag": None if tag is None else tag.number,
-            "gone": [self._gone.popleft() for _ in range(len(self._gone))],
+            "gone": [self._unused.popleft() for _ in range(len(self._unused))],
         }
 
-    def hear(self, words: dict[str, Any]) -> None:
-        """The words of the peer: its tag becomes an object, and the peer is told of its end."""
-        for number in words.pop("gone", ()):
-            self._told[number] -= 1
-            if self._told[number] <= 0:
-                del self._told[number]
-        if words.get("tag") is not None:
-            number = words["tag"]
-            words["tag"] = tag = Tag(number)
-            weakref.finalize(tag, self._gone.append, number).atexit = False
+    def from_message(self, message: dict[str, Any]) -> None:
+        """Read these entries of the peer's message: its tag becomes an object, whose end the peer
+        is sent with a later message.
+        """
+        for number in message.pop("gone", ()):
+            self._sent[number] -= 1
+            if self._sent[number] <= 0:
+                del self._sent[number]
+        if message.get("tag") is not None:
+            number = message["tag"]
+            message["tag"] = tag = Tag(number)
+            weakref.finalize(tag, self._unused.append, number).atexit = False
 
 
-LAST_WORDS = 5.0  # seconds at exit for messages under way
+# ---- requests ----
 
 
 class Pending(NamedTuple):
-    """Requests that were ever made for a plan, or for one message, and all that keeps their
-    memory.
-    """
+    """The requests of a plan, or of one message, and all that keeps their memory."""
 
     receives: list[Any]
     sends: list[Any]
     memory: Any
-    duplicate: Any = (
-        None  # of the communicator that they belong to; None: none that a later grid uses
-    )
+    duplicate: Any = None  # the communicator's; None: one that no later grid uses
 
 
-left: deque[Pending] = deque()  # of plans that are gone
-abandoned: deque[Pending] = (
-    deque()
-)  # of revoked grids: they may never end, and no call looks at them for that
+left: deque[Pending] = deque()  # requests of collected plans
+abandoned: deque[Pending] = deque()  # requests of revoked grids: they may never end
 _kept: dict[int, Pending] = {}
-_process = os.getpid()
 
 
 def keep(requests: Pending) -> None:
@@ -122,8 +115,8 @@ def keep(requests: Pending) -> None:
 
 
 def leave(requests: Pending) -> None:
-    """Leave requests that no plan needs any more. Any thread may call this, also while objects are
-    collected.
+    """Leave requests whose plan is collected. Any thread may call this, also during a garbage
+    collection.
     """
     left.append(requests)
     MessageExchange.disarm()  # the next call frees them
@@ -133,24 +126,28 @@ def free() -> None:
     """Free the requests that have ended; those under way keep their buffers. Receives of revoked
     grids are cancelled.
     """
-    for each in (left, abandoned):
-        for _ in range(len(each)):
+    for queue in (left, abandoned):
+        for _ in range(len(queue)):
             try:
-                receives, sends, _, duplicate = its = each.popleft()
+                requests = queue.popleft()
             except IndexError:  # another thread frees them as well
                 break
-            revoked = each is abandoned or (
-                duplicate is not None and duplicate.communicator.revocation is not None
-            )
+            revoked = queue is abandoned or is_revoked(requests)
             if revoked:
-                cancel(receives)
-            if MPI.Request.Testall([*receives, *sends]):
-                _kept.pop(id(receives), None)
-                for request in (*receives, *sends):
-                    if request != MPI.REQUEST_NULL:  # a persistent one
-                        request.Free()
-            else:
-                (abandoned if revoked else left).append(its)
+                cancel(requests.receives)
+            every = [*requests.receives, *requests.sends]
+            if not MPI.Request.Testall(every):
+                (abandoned if revoked else left).append(requests)
+                continue
+            _kept.pop(id(requests.receives), None)
+            for request in every:
+                if request != MPI.REQUEST_NULL:  # a persistent one
+                    request.Free()
+
+
+def is_revoked(requests: Pending) -> bool:
+    duplicate = requests.duplicate
+    return duplicate is not None and duplicate.communicator.revocation is not None
 
 
 def cancel(receives: list[Any]) -> None:
@@ -161,30 +158,29 @@ def cancel(receives: list[Any]) -> None:
 
 
 def drop(message: Any, status: Any, duplicate: Any) -> None:
-    """Receive a message that is not wanted, without waiting for it."""
+    """Receive an unwanted message, without waiting for it."""
     memory = np.empty(status.Get_count(MPI.BYTE), "u1")
     leave(Pending([message.Irecv([memory, MPI.BYTE])], [], memory, duplicate))
 
 
 def pending() -> Iterator[Pending]:
     """All requests that MPI may still use."""
-    yield from [*left, *abandoned]
-    yield from [*_kept.values()]
+    yield from [*left, *abandoned, *_kept.values()]
 
 
 @atexit.register
-def _stop() -> None:
-    """At exit messages that were sent still go, for a while, and receives are cancelled: memory
-    goes before MPI does.
+def _finish() -> None:
+    """At exit: give messages that were sent some time to arrive, and cancel receives. Memory is
+    freed before MPI is finalized.
     """
     if os.getpid() != _process or not MPI.Is_initialized() or MPI.Is_finalized():
         return
     end = time.monotonic() + LAST_WORDS
-    for _, sends, *_ in _kept.values():
-        while not all(request.Get_status() for request in sends) and time.monotonic() < end:
+    for requests in _kept.values():
+        while not all(each.Get_status() for each in requests.sends) and time.monotonic() < end:
             time.sleep(0.001)
-    for receives, *_ in _kept.values():
-        for request in receives:
+    for requests in _kept.values():
+        for request in requests.receives:
             if not request.Get_status():
                 request.Cancel()
                 while not request.Test() and time.monotonic() < end:

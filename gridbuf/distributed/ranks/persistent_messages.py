@@ -6,9 +6,9 @@ for memory that stays where it is, and once for each memory that fields are give
 `_core.MessageExchange` packs, starts, polls and unpacks. The requests that a collected plan leaves
 under way stay (pending_requests.py) until they have ended.
 
-Messages of one tag are told apart by their order: parts of a long one, and a number behind values.
-Startall starts its requests in any order, MPI says; so those of one tag are never started together,
-but one call after the other.
+Messages of one tag are distinguished by their order: parts of a long one, and a number behind
+values. Startall may start its requests in any order; requests of one tag are started by one call
+after the other.
 """
 
 import weakref
@@ -47,20 +47,20 @@ from gridbuf.distributed.ranks.communicator import Channel
 from gridbuf.distributed.ranks.pending_requests import Pending, Tag, cancel, keep, leave
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
-MOST_PLACES = 16  # memories of fields that requests are kept for: time levels take turns
+MOST_PLACES = 16  # addresses of fields with requests of their own: time levels alternate
 Ends = Mapping[
     int, tuple[Any, Tag]
-]  # by peer: the memory of its message, or where in a field that lies, and the tag
+]  # by peer: the memory of its message, or its place in a field, and the tag
 Entries = Sequence[tuple[int, Any, Tag]]  # peer, memory and tag
 
 
 def spans(nbytes: int) -> range:
-    """Where the parts of a message begin."""
+    """The offsets of a message's parts."""
     return range(0, max(nbytes, 1), PART)
 
 
 def parts(buffer: Any) -> list[Any]:
-    """A message as MPI takes it: one array of bytes, or several."""
+    """A message in parts of at most PART bytes."""
     memory = np.asarray(buffer)
     return [memory[at : at + PART] for at in spans(memory.nbytes)]
 
@@ -68,9 +68,9 @@ def parts(buffer: Any) -> list[Any]:
 class Numbers:
     """The numbers of exchanges behind values that go one way only, in one direction of a plan.
 
-    Where two ranks both send, one that leaves an exchange out is waited for, and noticed. No rank
-    waits for one that only receives: an exchange that it left out would come to its next. So values
-    for it are followed by their number, which it compares with its own.
+    Where both ranks send, a rank that skips an exchange is waited for, and noticed. No rank waits
+    for one that only receives: the values of an exchange that it skipped would arrive in its next.
+    So values for such a rank are followed by their number, which it compares with its own.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ class Numbers:
         self._awaited: dict[int, int] = {}
 
     def write(self) -> None:
-        """An exchange begins."""
+        """Write the number of the exchange that begins."""
         for peer, number in self.out.items():
             number[0] = self._ledger[peer][0] + 1
         self._awaited = {peer: int(self._ledger[peer][1]) + 1 for peer in self.come}
 
     def check(self) -> None:
-        """All has come: DisagreementError where values are those of another exchange."""
+        """DisagreementError where received values are those of another exchange."""
         for peer, number in self.come.items():
             if number[0] != self._awaited[peer]:
                 raise DisagreementError(
@@ -111,8 +111,8 @@ class Numbers:
 
 
 class Requests:
-    """Makes the requests of one direction; where messages lie inside fields, for each memory of
-    these.
+    """Makes the requests of one direction: once, or for each address of fields with messages
+    inside.
     """
 
     def __init__(
@@ -157,19 +157,19 @@ class Requests:
 
 class Receiving:
     """The receives of one direction. They outlive their plan while one is under way: the agreement,
-    which other plans share, asks for them.
+    which other plans share, refers to them.
     """
 
     def __init__(self, come: Sequence[int], exchange: _core.MessageExchange) -> None:
         self._come, self._exchange = come, exchange
 
     def requests(self) -> "zip[tuple[int, Any]]":
-        """Those under way, each with its peer."""
+        """The receives under way, each with its peer."""
         return zip(self._come, self._exchange.active or [], strict=False)
 
     def cancel(self) -> None:
-        """The exchange under way is given up with its grid: no value is to come into its fields any
-        more.
+        """Cancel the receives of an exchange that is given up with its grid, so that no value
+        reaches its fields.
         """
         cancel([request for _, request in self.requests()])
 
@@ -190,13 +190,13 @@ class Messages:
     back
         Whether it is the adjoint's.
     counts
-        How many exchanges have begun in all; and ended, where that counts as well.
+        The counters of exchanges that have begun; and ended, for shared memory.
     name
         The plan's.
     guard
-        Looks after messages and halos in debug mode.
+        Checks messages and halos in debug mode.
     carriage
-        Brings messages from a GPU, and to it.
+        Copies messages from a GPU, and to it.
     """
 
     def __init__(
@@ -231,11 +231,11 @@ class Messages:
         sends: list[Any] = []
         requests = Requests(
             channel, sent, received, back, receives, sends
-        )  # which the exchange keeps, so it knows nothing of that
+        )  # kept by the exchange: no reference back to it
         left = Pending(receives, sends, held, channel.duplicate)
         weakref.finalize(
             self, leave, left
-        ).atexit = False  # first of all: whatever fails below, its requests are freed
+        ).atexit = False  # before anything below can fail: requests are freed in any case
         before = [
             step
             for step in (
@@ -268,19 +268,19 @@ class Messages:
         keep(left)
 
     def start(self, fields: Sequence[Any]) -> None:
-        """Nothing is under way: pack, send, and copy within the rank meanwhile."""
+        """Pack, send, and copy within the rank meanwhile; no exchange may be under way."""
         if self._guard is not None:
             self._guard.fields = fields
         self.exchange.start(*fields)
 
     def missing(self) -> list[int]:
-        """Peers whose messages have not come."""
+        """Peers whose messages have not arrived."""
         return sorted(
             {peer for peer, request in self.receiving.requests() if not request.Get_status()}
         )
 
     def stuck(self) -> list[int]:
-        """Peers that have not taken theirs."""
+        """Peers that have not received their messages."""
         sends = (self.exchange.active or [])[len(self.come) :]
         return sorted(
             {
@@ -302,7 +302,7 @@ def entries(ends: Ends, numbers: Mapping[int, Any]) -> Entries:
 
 
 def in_turns(come: Sequence[int], to: Sequence[int]) -> list[list[int]]:
-    """Which requests are started together, receives before sends: the first with each peer, then
+    """The requests that are started together, receives before sends: the first with each peer, then
     the second.
     """
     turns: defaultdict[int, list[int]] = defaultdict(list)
@@ -314,7 +314,7 @@ def in_turns(come: Sequence[int], to: Sequence[int]) -> list[list[int]]:
 
 
 def following(steps: Sequence[Callable[[], None]], order: Sequence[Sequence[int]]) -> Any:
-    """What starts requests after these steps, and in this order."""
+    """A function that runs the steps and starts requests in this order."""
 
     def begin(requests: list[Any]) -> None:
         for step in steps:
@@ -348,7 +348,7 @@ class Connector:
     Attributes
     ----------
     shared : pair of lists
-        The peers to and from which values go through memory that both have.
+        The peers to and from which values go through shared memory.
     """
 
     def __init__(
@@ -365,21 +365,21 @@ class Connector:
         self._gpu, self._debug, self._aware = gpu, debug, aware
         self.shared: tuple[list[int], list[int]] = [], []
 
-    def connect(self, plan: Any, terms: Any, count: Any, back: bool) -> Messages:
+    def connect(self, plan: Any, agreements: Any, count: Any, back: bool) -> Messages:
         """The plan's messages, or its adjoint's, by the terms of its handshake; `count`: of
         exchanges that have begun.
         """
-        agreements = terms.agreements
+        by_peer = agreements.by_peer
         sends = {
-            peer: self._ordered(message, True, agreements[peer].its)
+            peer: self._ordered(message, True, by_peer[peer].peer_order)
             for peer, message in plan.sends.items()
         }
-        receives = {  # in the order that the peer was told, perhaps by another plan
-            peer: self._ordered(message, False, agreements[peer].ours)
+        receives = {  # in the order of the handshake, perhaps of another plan
+            peer: self._ordered(message, False, by_peer[peer].order)
             for peer, message in plan.receives.items()
         }
         mine, theirs = (receives, sends) if back else (sends, receives)
-        packed, unpacked, turns = terms.lanes()
+        packed, unpacked, turns = agreements.lanes()
         self.shared = [*packed], [*unpacked]
         out, come = self._buffers(mine, back, packed), self._buffers(theirs, back, unpacked)
         first, then = len(self._slots), len(self._slots) + len(out.slots)
@@ -394,7 +394,7 @@ class Connector:
             for peer, (slot, at) in come.places.items()
             for entry in unpacking(theirs[peer], then + slot, at, ADD if back else 0)
         ]
-        ledger = {peer: agreement.ledger[int(back)] for peer, agreement in agreements.items()}
+        ledger = {peer: agreement.ledger[int(back)] for peer, agreement in by_peer.items()}
         guard = None
         if self._debug:
             poison = (
@@ -403,8 +403,8 @@ class Connector:
             guard = Guard(self._name, poison, out.ends, come.ends, ledger)
         messages = Messages(
             self._channel,
-            {peer: (memory, agreements[peer].to) for peer, memory in out.ends.items()},
-            {peer: (memory, agreements[peer].heard) for peer, memory in come.ends.items()},
+            {peer: (memory, by_peer[peer].send_tag) for peer, memory in out.ends.items()},
+            {peer: (memory, by_peer[peer].receive_tag) for peer, memory in come.ends.items()},
             (
                 CopyProgram(slots, pack, self._gpu),
                 program(self._slots, adjoint(plan.copies) if back else plan.copies, self._gpu),
@@ -422,7 +422,7 @@ class Connector:
             ),
         )
         for peer in come.ends:
-            agreements[peer].receiving.add(messages.receiving)
+            by_peer[peer].receiving.add(messages.receiving)
         return messages
 
     def _ordered(self, message: Message, sent: bool, orders: Sequence[list[str]]) -> Message:
@@ -440,5 +440,5 @@ class Connector:
             return on_host(messages, SEAL * self._debug, not back and not self._debug, shared)
         direct = (
             not self._debug and not any(self.shared) and takes_gpus(self._aware)
-        )  # what looks after messages is on the host
+        )  # the guard of debug mode reads messages on the host
         return GPUBuffers(messages, SEAL * self._debug, self._gpu, direct, shared)

@@ -1,17 +1,17 @@
-"""Messages between two ranks of one machine: values lie in memory that both have mapped, and what
-MPI carries, without a byte, says that they are there.
+"""Messages between two ranks of one machine: values lie in memory that both have mapped, and an
+empty MPI message announces them.
 
-**Nobody writes where somebody may still read.** The sender of message n + 2 packs where message n
-lay. It begins when all that it was to get before has come (what else is under way of the same kind
-ends first), so with message n + 1 of its peer; and that had begun, when its own exchange n had
-ended, or was given up and is never unpacked. So peers share that both send and receive. Each
-handshake begins with other memory: what the one before left under way stays as it was.
+**Double buffering.** Buffer n % 2 is overwritten by message n + 2 only after message n + 1 of the
+peer has arrived, which the peer sends only after its exchange n has ended, or was given up and is
+never unpacked. So only peers that both send and receive share memory; exchanges of the same kind
+that are under way end first. Each handshake begins with new memory: values that are under way in
+the old one stay as they are.
 
-The memory is a file without a name, of the sender, which the receiver opens through /proc. The
-handshake says which; a token at its start shows that it is that file, and not one of another
-process or machine; the receiver answers whether it reads there. Neither rank does anything else
-before it knows the answer, so both do the same. The file is closed then, and the memory lives as
-long as one of the two has it mapped.
+The memory is the sender's file without a name, which the receiver opens through /proc. The
+handshake names the file; a token at its start excludes files of other processes and machines; the
+receiver answers whether it reads there. Both ranks wait for that answer before anything else, so
+both act alike. Then the file is closed, and the memory lives as long as one of the two has it
+mapped.
 """
 
 import ctypes
@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from gridbuf.distributed.arguments import read_switch
 
 VARIABLE = "GRIDBUF_SHARED_MESSAGES"
-LEAST = 2048  # bytes: what is saved below is not worth the memory's making
-# of them at once: what a communicator remembers stays, and a process has only so many mappings
+LEAST = 2048  # bytes: shorter messages are sent faster than memory is made
+# offers at once: agreements stay, and the number of a process's mappings is limited
 MOST = 512
 NAME = "gridbuf"
 FIRST = 4096  # bytes before the first of the two buffers: the token
@@ -45,7 +45,7 @@ def wanted() -> bool:
 
 @cache
 def machine() -> str:
-    """Where numbers of processes mean the same; "" where memory cannot be shared."""
+    """A name of the machine and its process numbers; "" where memory cannot be shared."""
     if not hasattr(os, "memfd_create"):
         return ""
     try:
@@ -58,7 +58,7 @@ def machine() -> str:
 
 @cache
 def _library() -> Any:
-    """C's own: a mapping of Python's would hold a file open."""
+    """The C library: a mapping of Python's mmap would hold a file open."""
     found = ctypes.CDLL(None, use_errno=True)
     found.mmap.restype = ctypes.c_void_p
     found.mmap.argtypes = (
@@ -74,7 +74,7 @@ def _library() -> Any:
 
 
 class Mapping:
-    """Memory of a file: as long as this, or an array over it, is alive."""
+    """A mapping of a file, as long as this object or an array over it is alive."""
 
     def __init__(self, file: int, nbytes: int, access: int) -> None:
         address = _library().mmap(None, nbytes, access, mmap.MAP_SHARED, file, 0)
@@ -101,14 +101,14 @@ def rows_of(memory: Bytes) -> Bytes:
 
 
 class Offer(dict[str, Any]):
-    """Memory for messages to a peer: what the peer is told of it.
+    """Memory for messages to a peer: the entry of the handshake that offers it.
 
     Attributes
     ----------
     rows : ndarray or None
         The two buffers; None: they are not read.
     taken : bool or None
-        Whether the peer reads them; None: it has not said.
+        Whether the peer reads them; None: no answer yet.
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -117,7 +117,7 @@ class Offer(dict[str, Any]):
         self._close = weakref.finalize(self, os.close, file)
         os.posix_fallocate(
             file, 0, size
-        )  # on its own node; memory that is not there is an error now, and no signal later
+        )  # allocated here: missing memory is an error now, and no signal later
         fcntl.fcntl(
             file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         )
@@ -134,7 +134,7 @@ class Offer(dict[str, Any]):
     def answer(self, taken: bool) -> None:
         self.taken = taken
         self._close()
-        if not taken:  # nobody has it: it is no memory of ours either
+        if not taken:  # no rank has it mapped: free it
             self.rows = None
             offers.pop(self["token"], None)
 
@@ -143,7 +143,7 @@ offers: "weakref.WeakValueDictionary[str, Offer]" = weakref.WeakValueDictionary(
 
 
 def offer(nbytes: int) -> Offer | None:
-    """Memory for messages of so many bytes; None where there is none to share, or they are too
+    """Memory for messages of so many bytes; None where no memory can be shared, or they are too
     short.
     """
     if nbytes < LEAST or len(offers) >= MOST or not machine():
@@ -160,7 +160,7 @@ def opened(words: Words, nbytes: int) -> Bytes | None:
         return None
     path = f"/proc/{words['process']}/fd/{words['file']}"
     try:
-        if not os.readlink(path).startswith(f"/memfd:{NAME}"):  # nothing else is opened
+        if not os.readlink(path).startswith(f"/memfd:{NAME}"):  # no other file is opened
             return None
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -178,23 +178,23 @@ def opened(words: Words, nbytes: int) -> Bytes | None:
 
 
 def answered(words: Words) -> None:
-    """A peer has said whether it reads what it was offered."""
+    """Record a peer's answer to an offer."""
     its = offers.get(words["token"])
     if its is not None:
         its.answer(words["taken"])
 
 
 class Lane:
-    """What two ranks share between two handshakes.
+    """The memory that two ranks share between two handshakes.
 
     Attributes
     ----------
     offer : Offer or None
-        What this rank offered.
+        This rank's offer.
     come : ndarray or None
         The peer's buffers; None: its messages are sent.
     turns : ndarray of two int64
-        Exchanges begun and ended: their lowest bit says which of the buffers is meant.
+        Exchanges begun and ended: the lowest bit selects the buffer.
     """
 
     def __init__(self, offer: Offer | None, come: Bytes | None) -> None:

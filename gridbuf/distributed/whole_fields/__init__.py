@@ -1,5 +1,5 @@
-"""Calls that all ranks make about whole fields.
+"""Calls of all ranks about whole fields.
 
-Read `subjects` and `ground`: their fields, and what they need of a grid; `counting`, `extremes` and
-`checksums` make numbers; `gathering` and `redistributing` move values by `transfers`.
+Read `field_info` and `collective_context`: the fields and the grid; `reductions` makes numbers;
+`moving` moves values by `transfers`.
 """

@@ -1,5 +1,5 @@
-"""What calls that all ranks make have in common: what they need of a grid, and how they agree about
-their fields.
+"""The context of a collective call about fields: the geometry of the grid, and the agreement about
+the fields that take part.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,11 +20,11 @@ from gridbuf.distributed.whole_fields.transfers import Way
 from gridbuf.validation import integer
 
 T = TypeVar("T")
-RankOf = Callable[[int], int | None]  # who has a block; of land nobody
+RankOf = Callable[[int], int | None]  # the rank of a block; None for land
 
 
 class Ground(NamedTuple):
-    """A grid, as calls see it."""
+    """A grid in collective calls."""
 
     tiles: tuple[Index, ...]
     dims: tuple[str, ...]
@@ -33,10 +33,10 @@ class Ground(NamedTuple):
     blocks: tuple[Block, ...]
     rank: int
     size: int
-    known: BoundedCache[Any]  # what was worked out before
+    known: BoundedCache[Any]  # results by key
 
     def memo(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
-        """What depends on the grid and a key alone, worked out once."""
+        """A result that depends on the grid and a key alone, made once."""
         found: T | None = self.known.get(key)
         if found is None:
             found = self.known[key] = make()
@@ -55,13 +55,13 @@ class Ground(NamedTuple):
         return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
 
     def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
-        """Who keeps the points of a field that exist more than once; `straight`: seams that turn
-        axes are none.
+        """The copies of a field's points and their keepers; `straight`: without seams that turn
+        axes.
         """
         return Copies(self.builder.along(one.geometry.axes), self.end(one), partner, straight)
 
     def partner(self, subjects: Sequence[Subject], its: Sources) -> Index:
-        """Where the points of the other component lie."""
+        """The positions of the other component."""
         return (
             subjects[its.fields[-1 - its.component]].geometry.positions
             if its.item.kind != "scalar"
@@ -70,7 +70,7 @@ class Ground(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The lowest rank that has a block: it speaks for all that have one."""
+        """The lowest rank that has a block, which speaks for all of them."""
         owners = self.decomposition.owners
         return (
             0 if owners is None else min((rank for rank in owners if rank is not None), default=0)
@@ -97,7 +97,7 @@ def read_root(root: Any, size: int) -> int:
 
 
 def subjects_of(ground: Ground, given: Iterable[Any], names: Sequence[str]) -> list[Subject]:
-    """Fields as they were given, by these names; none on a rank without blocks."""
+    """The given fields, by these names; none on a rank without blocks."""
     found = [
         subject(each, ground.blocks, ground.dims, name)
         for each, name in zip(given, names, strict=True)
@@ -139,8 +139,8 @@ def agreed_subjects(
     Returns
     -------
     tuple
-        The fields, also on a rank that has no blocks; what the speaker tells, of the dims of each
-        field besides what was given; and all that was agreed.
+        The fields, also on a rank without blocks; the speaker's extra, with the dims of each field;
+        and the whole agreement.
     """
     facts = {one.name: one.facts() for one in mine} if ground.blocks else None
     tale = {"dims": [one.dims for one in mine], **(tell or {})}

@@ -1,8 +1,5 @@
-"""The fields that a call is about: what each rank says of its own, and what those without a block
-are told.
-
-Parts of a field on a block: which points no halo reaches, which lie at its rim, and where they
-are on the grid.
+"""Fields of a collective call: their facts, for ranks without a block too, their parts on the host,
+and regions of a field on one block.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +37,7 @@ class Subject(NamedTuple):
     readonly: bool = False
 
     def facts(self) -> dict[str, Any]:
-        """What all ranks with a block must say alike."""
+        """The facts that all ranks with a block have alike."""
         return {
             "dtype": dtype_name(self.dtype),
             "dims": sorted(self.dims),
@@ -58,7 +55,7 @@ class Subject(NamedTuple):
 
 
 def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str) -> Subject | None:
-    """A field as it was given; None on a rank without blocks, where what is given says nothing."""
+    """A given field; None on a rank without blocks, where the argument is ignored."""
     if not blocks:
         return None
     there = [field.domain for field in on_blocks(given, len(blocks), name)]
@@ -80,19 +77,19 @@ def on_host(field: _core.Field) -> _core.Field:
 
 
 def bring_back(one: Subject) -> None:
-    """What was filled on the host belongs on the GPU."""
+    """Copy values that were filled on the host to the GPU."""
     for field, host in one.staged:
         _core.copyto(field, host)
 
 
 def bound_of(one: Subject) -> Bound:
-    """As plans have it."""
+    """The field as plans have it."""
     extra = tuple((dim, n, (0, 0)) for dim, n in one.sizes.items())
     return Bound(one.name, one.dtype, one.geometry, one.dims, extra, (), one.order)
 
 
 def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequence[str]) -> Subject:
-    """The same of what other ranks say."""
+    """The field of other ranks' facts."""
     axes = tuple(axis for axis, dim in enumerate(names) if dim in facts["dims"])
     positions = tuple(map(POSITIONS.index, facts["positions"]))
     geometry = Geometry(axes, positions, ((0, 0),) * len(axes))

@@ -1,8 +1,7 @@
-"""Gathering whole fields on one rank, and scattering them from there: at that end each tile is one
-block, and the root has them all.
+"""Gathering a whole field on one rank and scattering it from there, and redistribution to another
+decomposition of the same tiles.
 
-Moving a field from one decomposition to another of the same tiles: of the same ranks, or of some
-of them.
+At the root's end of a gather each tile is one block.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,9 +55,7 @@ def shapes(ground: Ground, one: Subject) -> list[Index]:
 def make(
     ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, Any]
 ) -> list[_core.Field]:
-    """What the root gets, a tile at a time: filled where nobody has the points, which is on
-    land.
-    """
+    """The root's new fields, one a tile, filled where there is land."""
     for name in ("dims", "halo", "dtype", "shape"):
         if name in keywords:
             raise TypeError(f"{name}: what is gathered has the field's")
@@ -230,7 +227,7 @@ class Elsewhere(NamedTuple):
     make: Callable[[Subject], Any]  # new fields
 
     def facts(self) -> Mapping[str, Any]:
-        """What those ranks that have it say alike, and the others hear."""
+        """The facts of the other grid, alike on its ranks and sent to the others."""
         there = self.ground.decomposition
         return {
             "shape": self.ground.tiles,
@@ -321,7 +318,7 @@ def redistributing(
 
 
 def allocate(there: Elsewhere | None, one: Subject, out: Any) -> tuple[Any, Subject | None]:
-    """What is filled on this rank, and as a subject."""
+    """The fields that are filled on this rank, as given and as a Subject."""
     if there is None:
         return None, None
     made = there.make(one) if out is None else out

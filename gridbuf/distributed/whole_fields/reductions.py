@@ -1,11 +1,7 @@
-"""A number of a field's values and places that does not depend on the cut, nor on layouts and
-orders of dims.
+"""Numbers of a whole field, for any cut and layout: exact sums, counts, extremes, checksums. Every
+point counts once.
 
-Numbers of whole fields that are sums of integers over all ranks: exact sums, checksums, counts.
-Every point counts once.
-
-The smallest and the largest value of a field and where it lies, whatever the cut: NaN wins, and
--0.0 is below 0.0.
+Sums are added as integers over all ranks. Of extremes NaN wins, and -0.0 is below 0.0.
 """
 
 import hashlib
@@ -44,7 +40,7 @@ def mixed(words: Words) -> Words:
 
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
-    """What dims and dtype add."""
+    """The part of dims and dtype."""
     text = f"{canonical(dims)} {dtype.str} {dtype_name(dtype) if dtype.names else ''}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -153,7 +149,7 @@ def counted(
         The integers of some fields: arrays of the same lengths on every rank. Where there is no
         block, of none: zeros.
     needed
-        Whether all ranks need what the first one tells.
+        Whether all ranks need the facts of the first one.
     """
     names = names_of(len(given))
 

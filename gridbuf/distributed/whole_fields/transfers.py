@@ -30,7 +30,7 @@ class Way(NamedTuple):
     axes: Index  # of the grid: those of the links
     places: Index  # which axis of the arrays each of them is
     sources: Sources
-    shape: Index  # of an array's other axes; what it says of the links' own means nothing
+    shape: Index  # of an array's other axes; entries of the links' axes are unused
     itemsize: int
     links: Schedule
 
@@ -151,8 +151,8 @@ class Transfer:
         return sum(i * array.strides[place] for i, place in zip(link.at, way.places, strict=True))
 
     def _source(self, way: Way, link: Link) -> tuple[NDArray[Any], int, Index, int]:
-        """Where a link's points come from, walked as the target's axes go, and whether their sign
-        changes.
+        """The array of a link's source, its first byte, strides along the target's axes, and mode
+        of the copy.
         """
         field, sign = way.sources.of(link, way.axes)
         array = self._sources[field][link.src]

@@ -220,7 +220,7 @@ def an_own_error_after_that_of_another_rank() -> None:
         else:
             communicator = grid._engine.channel.communicator  # type: ignore[attr-defined]
             while communicator.revocation is None:
-                revoke.hear()
+                revoke.receive_notes()
             with raises((TypeError, ValueError, KeyError, gbd.RevokedError)):
                 own(grid, f)
         works(ring())
