@@ -43,8 +43,6 @@ GO_ROOMS = [
 # tables, which cost 70 KB. The linker drops functions that nobody calls. Nobody asks errno about a
 # square root, and clang calls the library for every one unless told so.
 OPTIMISED = ["-O2", "-g", "-fasynchronous-unwind-tables", "-ffunction-sections", "-fno-math-errno"]
-# Without a GIL threads allocate side by side, and each keeps blocks of its own (alloc/magazine.h).
-MAGAZINES = ["-DGB_HEAP_MAGAZINES"] if FREE_THREADED else []
 # Loops whose length only the run knows: gcc leaves them, clang unrolls them. That makes copies,
 # fills, casts and statistics faster, matrices up to 8 x 8 slower, and the code longer; x86's plain
 # sets, for processors from before 2013, are small rather than fast.
@@ -58,7 +56,7 @@ INLINED_LESS = ["-mllvm", "-inline-threshold=75"]
 # What is called once, seldom, or to call a driver that takes microseconds: for size it is 12 %
 # shorter, with clang's -Oz 18 %.
 COLD = re.compile(
-    r"cuda/(?!order|pool|slab)|alloc/(bound|debug|describe|errors|live|pages|placement|process|refill|settings)\.c|"
+    r"cuda/(?!order|pool|slab)|alloc/(debug|describe|errors|policy|system)\.c|"
     r"pyext/(device/(?!dlpack|field)|gufunc/(attach|entries|type)|exchange/(device_wrap|import_typestr|mapped)|program/|core/(backends|explain|numbers|trace)|watch/|module|register|requirements|statistics)|"
     r"transfer/(cpu|program_plan)|(cuda)?arrayinterface"
 )
@@ -278,7 +276,7 @@ class build_core(build_ext):
     def rules(self, go: str, work: Path, target: Path) -> str:
         """The text of build.ninja. Paths are relative to the source tree, where ninja runs."""
         extra = shlex.split(os.environ.get("GRIDBUF_CFLAGS", ""))
-        optimised = [*OPTIMISED, *MAGAZINES, *(DEBUG if self.debug else [])]
+        optimised = [*OPTIMISED, *(DEBUG if self.debug else [])]
         # NumPy before Python: some systems keep an old numpy/ among Python's headers.
         foreign = (
             own_pyconfig(work / "include", self.compiler.machine) if self.compiler.foreign else []

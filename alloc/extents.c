@@ -1,11 +1,62 @@
-/* extents.c: free memory serves any size: neighbours are joined, and the best fit is cut. See
- * extents.h. */
-#include "extents.h"
-#include "process.h"
+/* extents.c: the memory of slabs: which wait where, and how free memory serves any size. Neighbours
+ * are joined, the best fit is cut, and the extent used longest ago is unmapped. The caller holds
+ * the heap's lock. */
+#include "slab.h"
 
 #include <stdlib.h>
 
 #define heap gb_heap_state
+
+gb_heap gb_heap_state = {.stats = {.limit = -1}};
+
+/* ---- lists: the bin of a size, the cache, all slabs ---- */
+
+void gb_heap_bin_push(gb_heap_slab *s) {
+    gb_heap_slab **first = &heap.bins[s->bin];
+    s->prev = NULL;
+    s->next = *first;
+    if (*first) (*first)->prev = s;
+    *first = s;
+    s->in_bin = 1;
+}
+
+void gb_heap_bin_remove(gb_heap_slab *s) {
+    if (s->prev) s->prev->next = s->next;
+    else heap.bins[s->bin] = s->next;
+    if (s->next) s->next->prev = s->prev;
+    s->in_bin = 0;
+}
+
+void gb_heap_cache_push(gb_heap_slab *s) {
+    s->newer = NULL;
+    s->older = heap.newest;
+    if (heap.newest) heap.newest->newer = s;
+    else heap.oldest = s;
+    heap.newest = s;
+    heap.empty_bytes += s->bytes;
+    s->idle_since = heap.now;
+}
+
+void gb_heap_cache_remove(gb_heap_slab *s) {
+    if (s->newer) s->newer->older = s->older;
+    else heap.newest = s->older;
+    if (s->older) s->older->newer = s->newer;
+    else heap.oldest = s->newer;
+    heap.empty_bytes -= s->bytes;
+}
+
+static void list(gb_heap_slab *s) {
+    s->before = NULL;
+    s->after = heap.all;
+    if (heap.all) heap.all->before = s;
+    heap.all = s;
+}
+
+static void unlist(gb_heap_slab *s) {
+    if (s->before) s->before->after = s->after;
+    else heap.all = s->after;
+    if (s->after) s->after->before = s->before;
+}
 
 /* ---- free extents by size, then address: a treap whose priorities are hashed addresses ---- */
 
@@ -22,7 +73,7 @@ static void tree_insert(gb_heap_slab *s) {
     while (*at && priority(*at) >= priority(s)) at = precedes(s, *at) ? &(*at)->prev : &(*at)->next;
     gb_heap_slab *rest = *at, **low = &s->prev, **high = &s->next;
     *at = s;
-    while (rest) /* what lay there is divided: before s, and after it */
+    while (rest) /* divide the subtree: before s, and after it */
         if (precedes(rest, s)) {
             *low = rest;
             low = &rest->next;
@@ -73,7 +124,7 @@ static void absorb(gb_heap_slab *s, gb_heap_slab *other) {
     gb_heap_cache_remove(other);
     if (other->in_tree) tree_remove(other);
     else gb_heap_bin_remove(other);
-    gb_heap_unlist(other);
+    unlist(other);
     if (other == s->left) {
         s->memory = other->memory;
         s->left = other->left;
@@ -85,7 +136,7 @@ static void absorb(gb_heap_slab *s, gb_heap_slab *other) {
     }
     s->bytes += other->bytes;
     s->clean &= other->clean && other->bump == other->memory;
-    heap.empty_bytes += other->bytes; /* which its leaving the cache took off */
+    heap.empty_bytes += other->bytes; /* gb_heap_cache_remove took them off */
     free(other);
 }
 
@@ -94,7 +145,7 @@ static int may_join(const gb_heap_slab *s, int small) {
 }
 
 void gb_heap_join(int small) {
-    if (gb_debugging) return; /* the guards of a block are where its next user looks for them */
+    if (gb_debugging) return; /* a block's next user looks for its guards where they are */
     for (gb_heap_slab *s = heap.newest; s && (small || !s->in_tree); s = s->older) {
         if (s->in_tree || !may_join(s, small)) continue;
         gb_heap_bin_remove(s);
@@ -108,13 +159,6 @@ void gb_heap_join(int small) {
     }
 }
 
-void gb_heap_take_out(gb_heap_slab *s) {
-    if (s->in_tree) tree_remove(s);
-    else gb_heap_bin_remove(s);
-    if (s->left) s->left->right = NULL;
-    if (s->right) s->right->left = NULL;
-}
-
 /* ---- cutting ---- */
 
 static void serve(gb_heap_slab *s, int64_t reserve) {
@@ -126,8 +170,8 @@ static void serve(gb_heap_slab *s, int64_t reserve) {
     gb_heap_bin_push(s);
 }
 
-/* What lies beyond the first `bytes` of an extent becomes one of its own; -1 without memory for its
- * record. */
+/* The bytes beyond the first `bytes` of an extent become one of their own; -1 without memory for
+ * its record. */
 static int split(gb_heap_slab *s, int64_t bytes) {
     if (s->bytes == bytes) return 0;
     gb_heap_slab *rest = calloc(1, sizeof *rest);
@@ -142,7 +186,7 @@ static int split(gb_heap_slab *s, int64_t bytes) {
     s->right = rest;
     s->end = rest->memory;
     s->bytes = bytes;
-    gb_heap_list(rest);
+    list(rest);
     tree_insert(rest);
     gb_heap_cache_push(rest);
     return 0;
@@ -172,9 +216,34 @@ int gb_heap_add_mapping(int64_t reserve, int64_t slab_bytes, void *memory, int64
         return -1;
     }
     heap.mapped_bytes += bytes;
-    gb_heap_list(s);
+    list(s);
     serve(s, reserve);
     s->mapped = 1;
     gb_heap_cache_push(s);
     return 0;
+}
+
+/* ---- unmapping ---- */
+
+/* A free extent that is to be unmapped leaves the tree and its neighbours. */
+static void take_out(gb_heap_slab *s) {
+    if (s->in_tree) tree_remove(s);
+    else gb_heap_bin_remove(s);
+    if (s->left) s->left->right = NULL;
+    if (s->right) s->right->left = NULL;
+}
+
+gb_heap_slab *gb_heap_detach(int64_t keep) {
+    gb_heap_slab *gone = NULL;
+    int64_t too_old = heap.now - heap.cache_age;
+    while (heap.oldest && (heap.empty_bytes > keep || heap.oldest->idle_since < too_old)) {
+        gb_heap_slab *s = heap.oldest;
+        gb_heap_cache_remove(s);
+        take_out(s);
+        unlist(s);
+        heap.mapped_bytes -= s->bytes;
+        s->next = gone;
+        gone = s;
+    }
+    return gone;
 }

@@ -1,6 +1,6 @@
 package alloc
 
-// #include "planner.h"
+// #include "plan.h"
 import "C"
 
 import (

@@ -1,7 +1,7 @@
 package alloc
 
 // #include <stdlib.h>
-// #include "planner.h"
+// #include "plan.h"
 import "C"
 
 import (

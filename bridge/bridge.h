@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../alloc/heap.h"
-#include "../alloc/planner.h"
+#include "../alloc/plan.h"
 #include "../gufunc/kernels/loops/table.h"
 #include "../internal/work/work.h"
 #include "gufunc.h"

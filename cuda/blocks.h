@@ -10,7 +10,7 @@
 
 #include "driver.h"
 
-#include "../alloc/process.h"
+#include "../alloc/system.h"
 
 #include <pthread.h>
 

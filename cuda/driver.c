@@ -1,7 +1,7 @@
 /* driver.c: the CUDA driver: opened at run time, its errors as sentences, fork, and contexts. */
 #include "driver.h"
 
-#include "../alloc/process.h"
+#include "../alloc/system.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

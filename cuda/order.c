@@ -2,7 +2,7 @@
  * block. */
 #include "blocks.h"
 
-#include "../alloc/clock.h"
+#include "../alloc/system.h"
 
 #include <time.h>
 

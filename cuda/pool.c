@@ -3,7 +3,7 @@
 #include "blocks.h"
 
 #include "../alloc/heap.h"
-#include "../alloc/map.h"
+#include "../alloc/system.h"
 
 /* ---- live blocks, in a hash table by address ---- */
 

@@ -1,8 +1,8 @@
 /* slab.c: pools, slabs of the driver's memory, their free blocks, and the cache of idle slabs. */
 #include "blocks.h"
 
-#include "../alloc/bound.h"
-#include "../alloc/map.h"
+#include "../alloc/heap.h"
+#include "../alloc/system.h"
 
 /* ---- one pool for each kind of memory and device, made at its first use ---- */
 

@@ -1,6 +1,6 @@
 /* kernels_avx2.c: the kernels for x86-64 with AVX2 and FMA. */
 #if defined(__x86_64__)
-#include "../alloc/target.h"
+#include "../alloc/system.h"
 GB_TARGET("avx2,fma")
 #include <immintrin.h>
 #define MAX(a, b) ((vec)_mm256_max_pd((__m256d)(a), (__m256d)(b)))

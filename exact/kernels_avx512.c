@@ -1,6 +1,6 @@
 /* kernels_avx512.c: the kernels for x86-64 with AVX-512. */
 #if defined(__x86_64__)
-#include "../alloc/target.h"
+#include "../alloc/system.h"
 GB_TARGET("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")
 #include <immintrin.h>
 #define MAX(a, b) ((vec)_mm512_max_pd((__m512d)(a), (__m512d)(b)))

@@ -7,7 +7,7 @@
  * gb_gu_block  a worker's position in a run: the next call of the kernel. */
 #pragma once
 
-#include "../alloc/clock.h"
+#include "../alloc/system.h"
 #include "../alloc/errors.h"
 #include "../alloc/plan.h"
 #include "../internal/work/helpers.h"

@@ -1,6 +1,6 @@
 /* cast_avx2_amd64.c: conversions to floats, for AVX2 and F16C. Those to integers stay as
  * they are: a vector of numbers that do not fit would raise other flags than one does. */
-#include "../alloc/target.h"
+#include "../alloc/system.h"
 #include "types.h"
 
 #ifndef __clang__

@@ -1,7 +1,7 @@
 /* lay_out.c: the loops of a call whose kernel is known: ordered, joined, cut into chunks. The last
  * step of Go's compiler, and the only one in a forked child, which has no Go: gb_gu_call_like makes
  * a call of any sizes for a kernel without core dimensions. */
-#include "../alloc/planner.h"
+#include "../alloc/plan.h"
 #include "call.h"
 
 /* Traffic of a chunk: enough to make its start cheap, little enough to stay in cache and to come

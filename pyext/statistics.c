@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "exchange/exchange.h"
 #include "core/upcall.h"
-#include "../alloc/pages.h"
+#include "../alloc/system.h"
 #include "../cuda/strided.h"
 #include "../gufunc/kernels/loops/table.h"
 #include "../transfer/transfer.h"

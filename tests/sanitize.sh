@@ -32,13 +32,11 @@ fi
 if [ $what = heap ]; then
     mkdir -p "$work"
     [ "$kind" != address ] || flags="$flags -fsanitize=undefined -fno-sanitize-recover=undefined"
-    for magazines in "" -DGB_HEAP_MAGAZINES; do # with a GIL and without
-        # shellcheck disable=SC2086
-        "${CC:-cc}" -std=gnu11 $flags $magazines -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers \
-            -o "$work/heap_threads" tests/fuzz/heap_threads.c alloc/*.c -lpthread -lm
-        for debug in 0 1; do
-            GRIDBUF_DEBUG=$debug TSAN_OPTIONS=halt_on_error=1 "$work/heap_threads" "$@"
-        done
+    # shellcheck disable=SC2086
+    "${CC:-cc}" -std=gnu11 $flags -Wall -Wextra -Werror -Wno-unused-parameter -Wno-missing-field-initializers \
+        -o "$work/heap_threads" tests/fuzz/heap_threads.c alloc/*.c -lpthread -lm
+    for debug in 0 1; do
+        GRIDBUF_DEBUG=$debug TSAN_OPTIONS=halt_on_error=1 "$work/heap_threads" "$@"
     done
     exit
 fi

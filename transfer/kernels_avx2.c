@@ -1,6 +1,6 @@
 /* kernels_avx2.c: the kernels for x86-64 with AVX2. */
 #if defined(__x86_64__)
-#include "../alloc/target.h"
+#include "../alloc/system.h"
 GB_TARGET("avx2")
 #define GB_COPY_VECTOR 32
 #define GB_COPY_NAME "avx2"

@@ -1,6 +1,6 @@
 /* kernels_avx512.c: the kernels for x86-64 with AVX-512 (F, BW, DQ, VL). */
 #if defined(__x86_64__)
-#include "../alloc/target.h"
+#include "../alloc/system.h"
 GB_TARGET("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #define GB_COPY_VECTOR 64
 #define GB_COPY_NAME "avx512"

@@ -1,6 +1,6 @@
 /* count.c: how many threads, and from what size on they pay. */
 #define _GNU_SOURCE
-#include "../../alloc/process.h"
+#include "../../alloc/system.h"
 #include "work.h"
 
 #include <math.h>

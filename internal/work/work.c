@@ -1,6 +1,6 @@
 /* work.c: a gb_work shared by the caller and helpers, batch by batch. */
 #include "work.h"
-#include "../../alloc/clock.h"
+#include "../../alloc/system.h"
 #include "helpers.h"
 
 typedef struct share {

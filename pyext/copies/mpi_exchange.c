@@ -6,7 +6,7 @@
  * signals and time-outs between two calls of test(). */
 #include "slots.h"
 #include "../core/args.h"
-#include "../../alloc/clock.h"
+#include "../../alloc/system.h"
 #include "../../alloc/strides.h"
 
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include "common.h"
 #include "dtype.h"
 #include "go.h"
-#include "../../alloc/planner.h"
+#include "../../alloc/plan.h"
 
 /* Default backend: `name` is that of the process (NULL: C); `ask` is called for the context's own
  * (NULL: no context has one). */

@@ -4,7 +4,7 @@
 #include "go.h"
 #include "upcall.h"
 
-#include "../../alloc/process.h"
+#include "../../alloc/system.h"
 
 #include <docs.h>
 

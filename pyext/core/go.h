@@ -1,7 +1,7 @@
 /* go.h: the only way into Go, whose library the first call loads (go.c). */
 #pragma once
 
-#include "../../alloc/process.h"
+#include "../../alloc/system.h"
 #include "../../bridge/bridge.h"
 #include "common.h"
 

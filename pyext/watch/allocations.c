@@ -10,8 +10,7 @@
 #include "../core/common.h"
 #include "../core/references.h"
 #include "../core/memory.h"
-#include "../../alloc/clock.h"
-#include "../../alloc/pages.h"
+#include "../../alloc/system.h"
 
 #include <sys/resource.h>
 

@@ -1,7 +1,7 @@
 /* lines.c: the running line of the program: the innermost frame whose file is not passed over.
  * Called in the middle of allocations: frame objects are made and read, and no Python code runs. */
 #include "watch.h"
-#include "../../alloc/clock.h"
+#include "../../alloc/system.h"
 
 #include <dlfcn.h>
 

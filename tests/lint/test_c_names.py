@@ -24,7 +24,7 @@ ROOMS = {
 }
 GROUND = {
     f"alloc/{name}.h"
-    for name in ("errors", "elements", "numbers", "strides", "process", "clock", "target")
+    for name in ("errors", "elements", "numbers", "strides", "system")
 }
 # Templates are included once for each of their variants; dlpack.h and kernels.h are written in a
 # standard's and in a GPU's names.

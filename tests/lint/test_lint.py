@@ -171,11 +171,11 @@ def driver(files: Sources) -> list[str]:
 
 
 def clock(files: Sources) -> list[str]:
-    """The clock is asked by gb_nanoseconds() of alloc/clock.h; alloc/map.c has a coarser one of its
-    own; what bench/ compiles stands alone.
+    """The clock is asked by gb_nanoseconds() of alloc/system.h; alloc/system.c has a coarser one;
+    what bench/ compiles stands alone.
     """
     asked = [path for path, text in files.items() if re.search(r"\bclock_gettime\(", text)]
-    own = {"alloc/clock.h", "alloc/map.c", "bench/exchange_loop.c"}
+    own = {"alloc/system.h", "alloc/system.c", "bench/exchange_loop.c"}
     return [f"{path}: asks the clock itself" for path in asked if path not in own]
 
 
@@ -196,8 +196,8 @@ def codes(files: Sources) -> list[str]:
 
 
 def environment(files: Sources) -> list[str]:
-    """C asks alloc/process.c what the environment says; the fake driver and tests stand alone."""
-    own = ("alloc/process.c", "cuda/fake/", "tests/")
+    """C asks alloc/system.c what the environment says; the fake driver and tests stand alone."""
+    own = ("alloc/system.c", "cuda/fake/", "tests/")
     return [
         f"{path}: getenv, where gb_setting asks"
         for path, text in files.items()
@@ -366,7 +366,7 @@ RIGHT = [
     (
         clock,
         "pyext/a.c",
-        '#include "../alloc/clock.h"\nint64_t f(void) { return gb_nanoseconds(); }',
+        '#include "../alloc/system.h"\nint64_t f(void) { return gb_nanoseconds(); }',
     ),
     (driver, "cuda/a.c", '#include "blocks.h"\nint f(void *p) { return cuMemFree_v2(p); }'),
     (

@@ -9,7 +9,7 @@ import pytest
 import gridbuf as gb
 
 MB = 1 << 20
-ALIASES, NEAR = 32 * MB, 48 << 10  # as in alloc/placement.c
+ALIASES, NEAR = 32 * MB, 48 << 10  # as in alloc/policy.c
 MOST = 8  # blocks of 30 MiB and more have 15 places, of which each other block takes two at most
 
 

@@ -3,7 +3,7 @@ package plantest
 
 // #cgo CFLAGS: -std=gnu11 -Wall -Wextra
 // #include <stdlib.h>
-// #include "../../planner.h"
+// #include "../../plan.h"
 import "C"
 
 import (

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#include "../../../alloc/target.h"
+#include "../../../alloc/system.h"
 #include "table.h"
 
 #ifdef SINGLE
