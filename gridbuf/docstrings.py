@@ -1,50 +1,50 @@
-"""What several functions have in common is said in the docstring of one of them, and read in those
-of all.
+"""Docstrings that share text: parameters, results and errors described in the docstring of one
+function and read in those of others. pyext/docstrings.py does the same for C with these functions.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_ORDER = ("", "Parameters", "Returns", "Yields", "Raises", "Notes", "Examples")
+ORDER = ("", "Parameters", "Returns", "Yields", "Attributes", "Raises", "Notes", "Examples")
 
 
 def as_in(model: Callable[..., Any]) -> Callable[[_F], _F]:
-    """Of parameters, result, errors and notes, what a docstring does not have is the model's.
+    """Complete a docstring by parameters, result, errors and notes of a model's.
 
-    Parameters are described one by one: those that the docstring leaves out, and the function
-    takes, as the model does.
+    Parameters are taken one by one: those that the function has and its docstring does not
+    describe.
     """
 
-    def completed(function: _F) -> _F:
+    def complete(function: _F) -> _F:
         if not function.__doc__ or not model.__doc__:
-            return function  # python -OO has none
-        own, told = _sections(function.__doc__), _sections(model.__doc__)
-        entries = _entries(told.get("Parameters", "")) | _entries(own.get("Parameters", ""))
+            return function  # python -OO
         code = function.__code__
         several = bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args, **kwargs
         taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + several]
-        own["Parameters"] = "".join(
-            dict.fromkeys(entries[name] for name in taken if name in entries)
-        )
-        for title in ("Returns", "Raises", "Notes"):
-            if title not in own and not (
-                title == "Returns" and function.__annotations__.get("return") is None
-            ):
-                own[title] = told.get(title, "")
-        parts = [(title, own[title].strip("\n")) for title in _ORDER if own.get(title)]
-        function.__doc__ = "\n\n".join(
-            f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in parts
-        )
+        returns = function.__annotations__.get("return") is not None
+        titles = ("Returns", "Raises", "Notes") if returns else ("Raises", "Notes")
+        own, shared = sections(function.__doc__), sections(model.__doc__)
+        function.__doc__ = joined(completed(own, shared, taken, titles))
         return function
 
-    return completed
+    return complete
 
 
-def _sections(docstring: str) -> dict[str, str]:
-    """The text under each title, without the indentation of the source; what stands before the
-    first is under ''.
+def completed(
+    own: dict[str, str], model: dict[str, str], taken: Iterable[str], titles: Iterable[str]
+) -> dict[str, str]:
+    """The sections of a docstring, with the model's of these titles and its entries of the taken
+    parameters where the docstring has none.
     """
+    known = entries(model.get("Parameters", "")) | entries(own.get("Parameters", ""))
+    parameters = "".join(dict.fromkeys(known[name] for name in taken if name in known))
+    shared = {title: model[title] for title in titles if title in model}
+    return shared | own | {"Parameters": parameters}
+
+
+def sections(docstring: str) -> dict[str, str]:
+    """The text under each title, without indentation; text before the first title is under ''."""
     first, *others = docstring.rstrip().split("\n")
     indent = " " * next((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), 0)
     lines = [first, *(line.removeprefix(indent) for line in others)]
@@ -60,8 +60,16 @@ def _sections(docstring: str) -> dict[str, str]:
     return found
 
 
-def _entries(section: str) -> dict[str, str]:
-    """The description of each parameter by its name; `a, b : int` is that of two."""
+def joined(parts: dict[str, str]) -> str:
+    """The docstring of these sections, in ORDER; empty ones are left out."""
+    texts = [(title, parts[title].strip("\n")) for title in ORDER if parts.get(title)]
+    return "\n\n".join(
+        f"{title}\n{'-' * len(title)}\n{text}" if title else text for title, text in texts
+    )
+
+
+def entries(section: str) -> dict[str, str]:
+    """The description of each parameter by its name; `a, b : int` describes two."""
     found: dict[str, str] = {}
     names: list[str] = []
     for line in section.rstrip("\n").split("\n"):

@@ -1,43 +1,54 @@
-"""The docstrings of what Python calls in C: written once, in gridbuf/_core.pyi, from which setup.py
-makes docs.h for the C.
+"""The docstrings of functions and classes in C: written once, in gridbuf/_core.pyi, of which setup.py
+makes docs.h.
 
 Every function and class of the stub that has a docstring becomes a macro, GB_PY_DOC_Field_empty;
 its first line is the signature that inspect and help() show, made from the stub's. "As `empty`." in
-a docstring stands for what `empty` says of the parameters, results and errors that are not
-described there.
+a docstring stands for the parameters, results and errors of `empty` that are not described there.
 """
 
 import ast
-import inspect
+import importlib.util
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-ORDER = ("", "Parameters", "Returns", "Attributes", "Raises", "Notes", "Examples")
 SPEC_DEFAULTS = {"backend": "'C'"}  # a key of a TypedDict has none; the others' is None
+
+
+def shared() -> Any:
+    """gridbuf/docstrings.py by its path: the package cannot be imported before it is built."""
+    path = Path(__file__).parents[1] / "gridbuf/docstrings.py"
+    spec = importlib.util.spec_from_file_location("gridbuf_docstrings", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def header(stub: str) -> str:
     """The text of docs.h."""
+    text = shared()
     tree = ast.parse(stub)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     nodes = dict(documented(tree.body))
-    told = {name: sections(str(ast.get_docstring(node))) for name, node in nodes.items()}
-    text = "/* docs.h: made by pyext/docstrings.py from gridbuf/_core.pyi. */\n"
+    found = {name: text.sections(str(ast.get_docstring(node))) for name, node in nodes.items()}
+    made = "/* docs.h: made by pyext/docstrings.py from gridbuf/_core.pyi. */\n"
     for name, node in nodes.items():
         signature = parameters(node, classes)
-        own = told[name]
-        if model := re.search(r"\n\nAs `([\w.]+)`\.$", own[""]):
-            told[name] = own = completed(
-                own | {"": own[""][: model.start()]}, told[model[1]], signature
+        own = found[name]
+        if model := re.search(r"\n\nAs `([\w.]+)`\.\n*$", own[""]):
+            own = text.completed(
+                own | {"": own[""][: model.start()]},
+                found[model[1]],
+                signature or (),
+                ("Returns", "Raises"),
             )
-        parts = [(title, own[title]) for title in ORDER if title in own]
-        assert len(parts) == len(own), (
-            f"{name}: sections of a docstring are {ORDER}, not {list(own)}"
-        )
-        lines = "\n\n".join(
-            f"{title}\n{'-' * len(title)}\n{body}" if title else body for title, body in parts
-        ).split("\n")
+            found[name] = own
+        unknown = set(own) - set(text.ORDER)
+        assert not unknown, f"{name}: sections of a docstring are {text.ORDER}, not {unknown}"
+        lines = text.joined(own).split("\n")
         if signature is not None:
             lines = [
                 f"{name.rpartition('.')[2]}({', '.join(signature.values())})",
@@ -49,16 +60,14 @@ def header(stub: str) -> str:
             lines[-1] += "\n"
         quoted = " \\\n".join("    " + json.dumps(f"{line}\n") for line in lines[:-1])
         quoted += (" \\\n" if quoted else "") + "    " + json.dumps(lines[-1])
-        text += f"#define GB_PY_DOC_{name.replace('.', '_')} \\\n{quoted}\n"
-    return text
+        made += f"#define GB_PY_DOC_{name.replace('.', '_')} \\\n{quoted}\n"
+    return made
 
 
 def documented(
     body: list[ast.stmt], prefix: str = ""
 ) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef]]:
-    """The functions, methods and classes that have a docstring, by the names they have in the
-    module.
-    """
+    """The functions, methods and classes that have a docstring, by their names in the module."""
     for node in body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
             yield prefix + node.name, node
@@ -69,8 +78,8 @@ def documented(
 def parameters(
     node: ast.ClassDef | ast.FunctionDef, classes: dict[str, ast.ClassDef]
 ) -> dict[str, str] | None:
-    """What inspect.signature is told, by the name of each parameter: the stub's without its types.
-    None: there is no such line.
+    """The text of each parameter for inspect.signature, by its name: the stub's without types.
+    None: no signature.
     """
     if isinstance(node, ast.ClassDef):
         made = [
@@ -116,33 +125,4 @@ def keys(spec: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> list[str]:
     base = spec.bases[0]
     return own + (
         keys(classes[base.id], classes) if isinstance(base, ast.Name) and base.id in classes else []
-    )
-
-
-def sections(docstring: str) -> dict[str, str]:
-    """The text under each title; what stands before the first is under ''."""
-    first, *others = re.split(r"\n\n?(\w+)\n-{3,}\n", inspect.cleandoc(docstring))
-    return {"": first, **dict(zip(others[::2], others[1::2], strict=True))}
-
-
-def entries(section: str) -> dict[str, str]:
-    """The description of each parameter by its name; `a, b : int` is that of two."""
-    found = re.split(r"^(?=\S)", section, flags=re.MULTILINE)[1:]
-    return {
-        name: entry.rstrip("\n")
-        for entry in found
-        for name in re.split(r" : |\n", entry)[0].split(", ")
-    }
-
-
-def completed(
-    own: dict[str, str], model: dict[str, str], signature: dict[str, str] | None
-) -> dict[str, str]:
-    """With what the model says of the parameters that are taken, of the result and of errors."""
-    known = entries(model["Parameters"]) | entries(own.get("Parameters", ""))
-    taken = "\n".join(dict.fromkeys(known[name] for name in signature or () if name in known))
-    return (
-        {title: model[title] for title in ("Returns", "Raises") if title in model}
-        | own
-        | {"Parameters": taken}
     )

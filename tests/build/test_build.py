@@ -148,6 +148,7 @@ class Checkout:
             "go.mod",
             "go.sum",
             "pyext/docstrings.py",
+            "gridbuf/docstrings.py",
             "gridbuf/_core.pyi",
             "pyext/exports.map",
             "bridge/exports.map",
