@@ -258,27 +258,33 @@ static int other_location(const gb_py_slot *slot, int gpu) {
                       slot->name, is, wanted);
 }
 
-int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
+static int take_field(gb_py_slot *slot, gb_py_field *f, char **base, int first) {
+    int gpu = gpu_of((PyObject *)f);
+    if (gpu != slot->gpu) return other_location(slot, gpu);
+    int waited = first && !gpu && gb_py_needs_driver(&f->location);
+    if (waited && gb_py_require_host_access(f) < 0) return -1;
+    gb_py_memory m = gb_py_memory_of_field(f);
+    if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
+    if (take_view(slot, &m, base) < 0) return -1;
+    if (!means_the_same(slot, f)) return other_meaning(slot, f);
+    return waited;
+}
+
+static int take_array(gb_py_slot *slot, PyObject *obj, char **base) {
     gb_py_memory m;
-    if (!slot->descr) return take_buffer(slot, obj, view, base);
-    if (!slot->gpu && Py_TYPE(obj) == gb_py_HostFieldType &&
-        is_as_planned(slot, (gb_py_field *)obj)) {
-        *base = ((gb_py_field *)obj)->data;
-        return 0;
-    }
-    int waited = 0, gpu = gpu_of(obj);
-    if (gpu != slot->gpu && (gpu || gb_py_is_field(obj))) return other_location(slot, gpu);
-    if (gb_py_is_field(obj)) {
-        gb_py_field *f = (gb_py_field *)obj;
-        waited = first && !gpu && gb_py_needs_driver(&f->location);
-        if (waited && gb_py_require_host_access(f) < 0) return -1;
-        m = gb_py_memory_of_field(f);
-    } else if (slot->gpu || !gb_py_memory_of(obj, &m))
+    if (slot->gpu || !gb_py_memory_of(obj, &m))
         return gb_py_fail(PyExc_TypeError, "%U: expected a Field%s, got %R", slot->name,
                           slot->gpu ? "" : " or an ndarray", Py_TYPE(obj));
     if (m.descr != slot->descr && m.descr != slot->equal) return compare_dtypes(slot, m.descr);
-    if (take_view(slot, &m, base) < 0) return -1;
-    if (gb_py_is_field(obj) && !means_the_same(slot, (gb_py_field *)obj))
-        return other_meaning(slot, (gb_py_field *)obj);
-    return waited;
+    return take_view(slot, &m, base);
+}
+
+int gb_py_slot_take(gb_py_slot *slot, PyObject *obj, Py_buffer *view, char **base, int first) {
+    if (!slot->descr) return take_buffer(slot, obj, view, base);
+    if (!gb_py_is_field(obj)) return take_array(slot, obj, base);
+    gb_py_field *f = (gb_py_field *)obj;
+    if (slot->gpu || Py_TYPE(obj) != gb_py_HostFieldType || !is_as_planned(slot, f))
+        return take_field(slot, f, base, first);
+    *base = f->data;
+    return 0;
 }

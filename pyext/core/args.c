@@ -191,10 +191,11 @@ static int32_t dim_code(const char *s, Py_ssize_t n) {
 }
 
 int gb_py_in_ranks(PyObject *layout) {
-    PyObject *first = PyTuple_Check(layout) && PyTuple_Size(layout) ? PyTuple_GetItem(layout, 0)
-                      : PyList_Check(layout) && PyList_Size(layout) ? PyList_GetItem(layout, 0)
-                                                                    : NULL;
-    return first ? PyNumber_Check(first) : !PyUnicode_Check(layout);
+    if (PyTuple_Check(layout) && PyTuple_Size(layout))
+        return PyNumber_Check(PyTuple_GetItem(layout, 0));
+    if (PyList_Check(layout) && PyList_Size(layout))
+        return PyNumber_Check(PyList_GetItem(layout, 0));
+    return !PyUnicode_Check(layout);
 }
 
 static int bad_dim(const char *arg, PyObject *obj) {

@@ -121,17 +121,11 @@ void gb_py_forget_calls(void) {
     for (int i = 0; i < CALLS; i++) exchange(&calls[i], &empty);
 }
 
-/* A loop over shapes passes the same other objects again: skip the check of those. */
-static const call *last;
-static int was_constant(PyObject *arg, Py_ssize_t i) {
-    return last && i < last->n && last->args[i] == arg;
-}
-
 static void remember(call *c, const gb_py_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                      Py_ssize_t n, PyObject *kwnames, PyObject *backend, gb_py_plan_object *plan,
                      const gb_py_meta *meta) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!was_constant(args[i], i) && !constant(args[i], 0)) return;
+        if (!constant(args[i], 0)) return;
     call new = {.sig = sig, .kwnames = kwnames, .nargs = nargs, .n = n};
     if (!gb_py_meta_is_clear(meta)) {
         if (!(new.meta = malloc(sizeof *new.meta))) return;
@@ -143,7 +137,6 @@ static void remember(call *c, const gb_py_signature *sig, PyObject *const *args,
     for (Py_ssize_t i = 0; i < n; i++) new.args[i] = Py_NewRef(args[i]);
     for (Py_ssize_t i = 0; i < n - nargs; i++) new.names[i] = PyTuple_GetItem(kwnames, i);
     exchange(c, &new);
-    last = c;
 }
 
 static INLINED gb_py_plan_object *known(const call *c, gb_py_meta *meta) {

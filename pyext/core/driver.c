@@ -5,10 +5,9 @@
 #include "../../cuda/strided.h"
 
 int gb_py_cuda_raise(const gb_cuda_error *e) {
-    PyObject *type = e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT
-                         ? PyExc_MemoryError
-                     : e->status == GB_CUDA_ARGUMENT ? PyExc_ValueError
-                                                     : PyExc_RuntimeError;
+    PyObject *type = PyExc_RuntimeError;
+    if (e->status == GB_CUDA_NO_MEMORY || e->status == GB_CUDA_OVER_LIMIT) type = PyExc_MemoryError;
+    if (e->status == GB_CUDA_ARGUMENT) type = PyExc_ValueError;
     return gb_py_fail(type, "%s", e->text);
 }
 

@@ -124,7 +124,8 @@ int gb_py_go_load(gb_error *e) {
     /* Go's os package raises the soft limit of open files, which child processes would inherit. */
     struct rlimit before, now;
     int limited = getrlimit(RLIMIT_NOFILE, &before);
-    int rc = gb_py_go ? 0 : has_room(e) < 0 ? -1 : open_library(e);
+    int rc = 0;
+    if (!gb_py_go) rc = has_room(e) < 0 ? -1 : open_library(e);
     if (limited == 0 && getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur != before.rlim_cur) {
         now.rlim_cur = before.rlim_cur;
         setrlimit(RLIMIT_NOFILE, &now);

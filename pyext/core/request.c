@@ -2,53 +2,37 @@
  * rest. */
 #include "args.h"
 
-/* Names seen lately, by the address of the str; an entry holds a reference. Exact str only: a
- * subclass's destructor could come back here while an entry is being replaced. */
-#define MEMO 16
-static struct {
-    PyObject *name;
-    int32_t number, order;
-} memo[MEMO];
+/* ---- the backend ---- */
+
 static PyObject *functions; /* preset number -> function(dims) -> layout */
 
-static int slot(PyObject *name) {
-    return (int)(((uintptr_t)name >> 4) * 0x9E3779B97F4A7C15u >> 60);
-}
-
-static void forget_all(void) {
-    for (int i = 0; i < MEMO; i++) Py_CLEAR(memo[i].name);
-}
-
-static int unknown(PyObject *name, const char *text, Py_ssize_t length) {
+static void unknown_backend(PyObject *name, const char *text, Py_ssize_t length) {
     char quoted[300], *known = gb_preset_names(", ", 500);
-    if (!known) return gb_py_no_memory();
-    PyObject *message = strlen(text) == (size_t)length
-                            ? PyUnicode_FromFormat("backend: %s is not known; known are %s",
-                                                   gb_quoted(quoted, sizeof quoted, text), known)
-                            : PyUnicode_FromFormat("backend: %R is not known; known are %s", name,
-                                                   known); /* a name with a null character */
+    if (!known) {
+        PyErr_NoMemory();
+        return;
+    }
+    PyObject *message;
+    if (strlen(text) == (size_t)length)
+        message = PyUnicode_FromFormat("backend: %s is not known; known are %s",
+                                       gb_quoted(quoted, sizeof quoted, text), known);
+    else /* a name with a null character */
+        message = PyUnicode_FromFormat("backend: %R is not known; known are %s", name, known);
     free(known);
     gb_py_error_with_suggestion(gb_py_BackendError, name, gb_py_backends(NULL, NULL), message);
-    return -1;
 }
 
-static int look_up(PyObject *name, int32_t *number, int32_t *order) {
-    if (!PyUnicode_Check(name))
-        return gb_py_fail(PyExc_TypeError, "backend: expected a name (str), got %R", name);
+static const gb_preset *preset_named(PyObject *name) {
     Py_ssize_t length;
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "backend: expected a name (str), got %R", name);
+        return NULL;
+    }
     const char *text = PyUnicode_AsUTF8AndSize(name, &length);
-    if (!text) return -1;
+    if (!text) return NULL;
     const gb_preset *preset = strlen(text) == (size_t)length ? gb_preset_named(text) : NULL;
-    if (!preset) return unknown(name, text, length);
-    *number = preset->number;
-    *order = preset->order;
-    if (!PyUnicode_CheckExact(name)) return 0;
-    int i = slot(name);
-    GB_PY_OWNED PyObject *before = memo[i].name;
-    memo[i].name = Py_NewRef(name);
-    memo[i].number = *number;
-    memo[i].order = *order;
-    return 0;
+    if (!preset) unknown_backend(name, text, length);
+    return preset;
 }
 
 /* Call the function of the preset for the layout of these dims. */
@@ -72,19 +56,12 @@ static int call_function(gb_request *r) {
 }
 
 int gb_py_read_backend(PyObject *obj, gb_request *r) {
-    int32_t order = 0;
-    if (!obj) {
-        r->backend = 0; /* "C", the first preset */
-        return 0;
-    }
-    int i = slot(obj);
-    if (__builtin_expect(memo[i].name == obj, 1)) {
-        r->backend = memo[i].number;
-        order = memo[i].order;
-    } else if (look_up(obj, &r->backend, &order) < 0) {
-        return -1;
-    }
-    return order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
+    r->backend = 0; /* "C", the first preset */
+    if (!obj) return 0;
+    const gb_preset *preset = preset_named(obj);
+    if (!preset) return -1;
+    r->backend = preset->number;
+    return preset->order == GB_BY_CALLER && r->layout_len < 0 ? call_function(r) : 0;
 }
 
 gb_py_default_backend gb_py_default;
@@ -95,14 +72,12 @@ PyObject *gb_py_set_default_backend(PyObject *self, PyObject *args) {
     PyObject *name, *ask;
     if (!PyArg_ParseTuple(args, "OO", &name, &ask)) return NULL;
     GB_PY_OWNED PyObject *name_before = gb_py_default.name, *ask_before = gb_py_default.ask;
-    __atomic_store_n(&gb_py_default.name, name == Py_None ? NULL : Py_NewRef(name),
-                     __ATOMIC_RELEASE);
-    __atomic_store_n(&gb_py_default.ask, ask == Py_None ? NULL : Py_NewRef(ask), __ATOMIC_RELEASE);
-    return Py_NewRef(Py_None);
+    gb_py_default.name = name == Py_None ? NULL : Py_NewRef(name);
+    gb_py_default.ask = ask == Py_None ? NULL : Py_NewRef(ask);
+    Py_RETURN_NONE;
 }
 
-/* Store the function of a layout before the backend can be found; forgetting entries may run Python
- * code. */
+/* layout: the function of a preset of order GB_BY_CALLER. */
 int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     gb_error e;
     Py_ssize_t bytes;
@@ -116,10 +91,8 @@ int gb_py_add_backend(PyObject *name, PyObject *layout, gb_preset *preset) {
     if (gb_preset_register(text, preset, &e) < 0) return gb_py_raise(&e);
     GB_PY_OWNED PyObject *number =
         preset->order == GB_BY_CALLER ? PyLong_FromLong(preset->number) : NULL;
-    int rc = preset->order != GB_BY_CALLER ? 0
-             : number                      ? PyDict_SetItem(functions, number, layout)
-                                           : -1;
-    forget_all();
+    int rc = 0;
+    if (preset->order == GB_BY_CALLER) rc = number ? PyDict_SetItem(functions, number, layout) : -1;
     gb_py_registered_so_far++;
     return rc;
 }
@@ -138,7 +111,7 @@ PyObject *gb_py_backends(PyObject *self, PyObject *none) {
     return tuple;
 }
 
-/* ---- reading a request for memory: the keywords of gridbuf.empty. ---- */
+/* ---- the other keywords ---- */
 
 static int read_shape(PyObject *obj, gb_request *r, int sub_ndim) {
     if (PyIndex_Check(obj) && !PySequence_Check(obj)) { /* an int, as NumPy accepts it */

@@ -4,50 +4,50 @@
 
 #include "common.h"
 
-#define GB_PY_UPCALLS(X)                                                     \
-    X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                 \
-    X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")   \
-    X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                   \
-    X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                       \
-    X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")         \
-    X(GB_PY_UP_STRUCTURED, "gridbuf.wrapping", "structured")                 \
-    X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                       \
-    X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")               \
-    X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                 \
-    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cuda", "stream_of")                     \
-    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cuda", "array_over")                     \
-    X(GB_PY_UP_COPYTO, "gridbuf.copies", "_copyto_any")                      \
-    X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                          \
-    X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                    \
-    X(GB_PY_UP_WHOLE, "gridbuf.named.arguments", "WHOLE")                    \
-    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")             \
-    X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")               \
-    X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                          \
-    X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                       \
-    X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                        \
-    X(GB_PY_UP_FIRST_ENTRIES, "gridbuf.names", "first_entries")              \
-    X(GB_PY_UP_NAMED, "gridbuf.named.kinds", "named")                    \
-    X(GB_PY_UP_KEY, "gridbuf.named.kinds", "key")                        \
-    X(GB_PY_UP_FIELD_UFUNC, "gridbuf.named.ufuncs", "of_fields")                 \
-    X(GB_PY_UP_FIELD_FUNCTION, "gridbuf.named.functions", "of_fields")           \
-    X(GB_PY_UP_FIELD_BINARY, "gridbuf.named.operators", "of_fields")           \
-    X(GB_PY_UP_FIELD_IN_PLACE, "gridbuf.named.operators", "into_fields")       \
-    X(GB_PY_UP_STORAGE_META, "gridbuf.storage.meta", "meta_of_view")     \
-    X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")       \
-    X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")       \
+#define GB_PY_UPCALLS(X)                                                      \
+    X(GB_PY_UP_CHECK_MASK, "gridbuf.wrapping", "check_mask")                  \
+    X(GB_PY_UP_FROM_ARRAY_METHOD, "gridbuf.wrapping", "from_array_method")    \
+    X(GB_PY_UP_DESCRIBED, "gridbuf.wrapping", "described")                    \
+    X(GB_PY_UP_CARRIED, "gridbuf.wrapping", "carried")                        \
+    X(GB_PY_UP_EXTENDED_DTYPE, "gridbuf.wrapping", "extended_dtype")          \
+    X(GB_PY_UP_STRUCTURED, "gridbuf.wrapping", "structured")                  \
+    X(GB_PY_UP_EXPORTS, "gridbuf.wrapping", "exports")                        \
+    X(GB_PY_UP_CUPY_MEMORY, "gridbuf.wrapping", "cupy_memory")                \
+    X(GB_PY_UP_CUPY_BLOCK, "gridbuf.wrapping", "cupy_block")                  \
+    X(GB_PY_UP_CUPY_STREAM, "gridbuf.cuda", "stream_of")                      \
+    X(GB_PY_UP_CUPY_ARRAY, "gridbuf.cuda", "array_over")                      \
+    X(GB_PY_UP_COPYTO, "gridbuf.copies", "_copyto_any")                       \
+    X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                           \
+    X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                     \
+    X(GB_PY_UP_WHOLE, "gridbuf.named.arguments", "WHOLE")                     \
+    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")              \
+    X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")                \
+    X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                           \
+    X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                        \
+    X(GB_PY_UP_OWN_NAME, "gridbuf.names", "own_name")                         \
+    X(GB_PY_UP_FIRST_ENTRIES, "gridbuf.names", "first_entries")               \
+    X(GB_PY_UP_NAMED, "gridbuf.named.kinds", "named")                         \
+    X(GB_PY_UP_KEY, "gridbuf.named.kinds", "key")                             \
+    X(GB_PY_UP_FIELD_UFUNC, "gridbuf.named.ufuncs", "of_fields")              \
+    X(GB_PY_UP_FIELD_FUNCTION, "gridbuf.named.functions", "of_fields")        \
+    X(GB_PY_UP_FIELD_BINARY, "gridbuf.named.operators", "of_fields")          \
+    X(GB_PY_UP_FIELD_IN_PLACE, "gridbuf.named.operators", "into_fields")      \
+    X(GB_PY_UP_STORAGE_META, "gridbuf.storage.meta", "meta_of_view")          \
+    X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")        \
+    X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")        \
     X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.results", "prepared")       \
-    X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")          \
-    X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.classes", "CPUStorage")             \
-    X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.results", "binary")        \
-    X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.results", "in_place")    \
-    X(GB_PY_UP_STORAGE_REFUSE, "gridbuf.storage.results", "refuse")        \
-    X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.results", "array_function")        \
-    X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.results", "array_ufunc")      \
-    X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")   \
-    X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")             \
-    X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")          \
-    X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.choosing", "choose_reduction") \
-    X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.choosing", "initial_value")     \
+    X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")           \
+    X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.classes", "CPUStorage")          \
+    X(GB_PY_UP_STORAGE_BINARY, "gridbuf.storage.results", "binary")           \
+    X(GB_PY_UP_STORAGE_IN_PLACE, "gridbuf.storage.results", "in_place")       \
+    X(GB_PY_UP_STORAGE_REFUSE, "gridbuf.storage.results", "refuse")           \
+    X(GB_PY_UP_STORAGE_FUNCTION, "gridbuf.storage.results", "array_function") \
+    X(GB_PY_UP_STORAGE_UFUNC, "gridbuf.storage.results", "array_ufunc")       \
+    X(GB_PY_UP_SIGNATURE_ERROR, "gridbuf.gufunc.errors", "SignatureError")    \
+    X(GB_PY_UP_ERROR_INFO, "gridbuf.gufunc.errors", "ErrorInfo")              \
+    X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")           \
+    X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.choosing", "choose_reduction")  \
+    X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.choosing", "initial_value")      \
     X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.errors", "conclude")
 
 /* Attributes and methods of the package's classes that C uses: X(name here, module, class, member).

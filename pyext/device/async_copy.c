@@ -94,7 +94,8 @@ int gb_py_async_copy_wait(gb_py_async_copy *copy, int64_t nanoseconds) {
 int gb_py_host_wait(gb_py_field *f) {
     gb_cuda_error e;
     gb_cuda_block *block = gb_py_field_block(f);
-    return !block ? 0 : GB_PY_CUDA_UNLOCKED(&e, gb_cuda_synchronize_block(block, &e)) < 0 ? -1 : 0;
+    if (!block) return 0;
+    return GB_PY_CUDA_UNLOCKED(&e, gb_cuda_synchronize_block(block, &e)) < 0 ? -1 : 0;
 }
 
 static void wait_out(gb_cuda_event *event) {

@@ -234,5 +234,7 @@ int gb_py_device_assign(PyObject *dst, PyObject *value) {
 
 int gb_py_device_fill(PyObject *dst, PyObject *value) {
     GB_PY_OWNED gb_py_field *f = (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst);
-    return !f ? -1 : !gb_py_on_gpu(f) ? 0 : fill(f, value) == 0 ? 1 : -1;
+    if (!f) return -1;
+    if (!gb_py_on_gpu(f)) return 0;
+    return fill(f, value) == 0 ? 1 : -1;
 }

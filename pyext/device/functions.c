@@ -99,35 +99,42 @@ static int is_at_once(gb_py_field *dst, gb_py_field *src) {
     return gb_py_on_gpu(dst) || src->geometry.size == dst->geometry.size;
 }
 
+/* Whether a stream's GPU has a part in the copy; 0 with an error. */
+static int takes_part(int owner, gb_py_field *dst, gb_py_field *src) {
+    if (owner < 0) return 1; /* a default stream */
+    if (gb_py_on_gpu(dst) && dst->location.device == owner) return 1;
+    if (src && gb_py_on_gpu(src) && src->location.device == owner) return 1;
+    const gb_py_field *on_gpu = gb_py_on_gpu(dst) ? dst : src;
+    PyErr_Format(PyExc_ValueError,
+                 "stream: it is one of GPU %d, and the copy is the work of GPU %d", owner,
+                 (int)on_gpu->location.device);
+    return 0;
+}
+
 /* copy_sides(dst, src, stream, asked) -> (dst, src, at_once): Fields over both; src stays as it is
  * where it is values without memory. Wrapping makes the stream wait for pending work of the
  * producer. asked: the stream was an argument; a stream of the thread may belong to a GPU that has
  * no part in the copy, which then goes to the default stream. */
 static PyObject *sides_of(PyObject *dst_obj, PyObject *src_obj, gb_cuda_stream stream, int asked) {
-    int values = gb_py_is_values(src_obj), owner = -1;
     gb_cuda_error e;
-    GB_PY_OWNED gb_py_field *dst =
-        values < 0 ? NULL : (gb_py_field *)gb_py_wrap(gb_py_FieldType, dst_obj);
-    GB_PY_OWNED PyObject *src = !dst     ? NULL
-                                : values ? Py_NewRef(src_obj)
-                                         : gb_py_wrap(gb_py_FieldType, src_obj);
-    if (!dst || !src) return NULL;
-    gb_py_field *from = values ? NULL : (gb_py_field *)src;
-    if (!gb_py_on_gpu(dst) && !(from && gb_py_on_gpu(from)))
+    int owner = -1, values = gb_py_is_values(src_obj);
+    if (values < 0) return NULL;
+    GB_PY_OWNED PyObject *dst_field = gb_py_wrap(gb_py_FieldType, dst_obj);
+    if (!dst_field) return NULL;
+    GB_PY_OWNED PyObject *src_side =
+        values ? Py_NewRef(src_obj) : gb_py_wrap(gb_py_FieldType, src_obj);
+    if (!src_side) return NULL;
+    gb_py_field *dst = (gb_py_field *)dst_field, *src = values ? NULL : (gb_py_field *)src_side;
+    if (!gb_py_on_gpu(dst) && !(src && gb_py_on_gpu(src)))
         return PyErr_Format(PyExc_TypeError, "copy_async: neither dst nor src is memory of a "
                                              "GPU; gridbuf.copyto copies on the host");
     if (asked && stream > 2 && gb_cuda_owner(stream, &owner, &e) < 0) {
         gb_py_cuda_raise(&e);
         return NULL;
     }
-    int mine = owner < 0 || (gb_py_on_gpu(dst) && dst->location.device == owner) ||
-               (from && gb_py_on_gpu(from) && from->location.device == owner);
-    if (!mine)
-        return PyErr_Format(PyExc_ValueError,
-                            "stream: it is one of GPU %d, and the copy is the work of GPU %d",
-                            owner, (int)(gb_py_on_gpu(dst) ? dst : from)->location.device);
-    return Py_BuildValue("(OON)", (PyObject *)dst, src,
-                         PyBool_FromLong(from && is_at_once(dst, from)));
+    if (!takes_part(owner, dst, src)) return NULL;
+    return Py_BuildValue("(OON)", dst_field, src_side,
+                         PyBool_FromLong(src && is_at_once(dst, src)));
 }
 
 PyObject *gb_py_cuda_copy_sides(PyObject *self, PyObject *args) {

@@ -381,6 +381,23 @@ int gb_py_from_producer_init(PyObject *module) {
     return version && keywords[0] && keywords[1] && keywords[2] && keywords[3] ? 0 : -1;
 }
 
+static int is_host_memory(int64_t device_type) {
+    return device_type == kDLCPU || device_type == kDLCUDAHost || device_type == kDLROCMHost ||
+           device_type == kDLCUDAManaged;
+}
+
+/* The pair of ints that __dlpack_device__ gave; -1 with an error. */
+static int read_device(PyObject *obj, PyObject *device, int64_t *type, int64_t *id) {
+    if (PyTuple_Check(device) && PyTuple_Size(device) == 2 &&
+        gb_py_int64(PyTuple_GetItem(device, 0), "device", "int", type) == 0 &&
+        gb_py_int64(PyTuple_GetItem(device, 1), "device", "int", id) == 0)
+        return 0;
+    if (PyErr_Occurred() && !gb_py_clear_description_error()) return -1;
+    return gb_py_fail(PyExc_BufferError,
+                      "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints", Py_TYPE(obj),
+                      device);
+}
+
 /* Read obj.__dlpack_device__: narrow *type to the location; *gpu: the GPU whose stream must be
  * passed, or -1. Without the method, the tensor says where it lies. */
 static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
@@ -390,30 +407,19 @@ static int check_device(PyObject *obj, PyTypeObject **type, int *gpu) {
     int found = gb_py_optional(obj, gb_py_attr.dlpack_device, &method);
     if (found <= 0) return found;
     GB_PY_HELD PyObject *device = PyObject_CallNoArgs(method);
-    if (!device) return -1;
-    int64_t pair[2];
-    int ok = PyTuple_Check(device) && PyTuple_Size(device) == 2 &&
-             gb_py_int64(PyTuple_GetItem(device, 0), "device", "int", &pair[0]) == 0 &&
-             gb_py_int64(PyTuple_GetItem(device, 1), "device", "int", &pair[1]) == 0;
-    if (!ok) {
-        if (!PyErr_Occurred() || gb_py_clear_description_error())
-            PyErr_Format(PyExc_BufferError,
-                         "DLPack: __dlpack_device__ of %R gave %R, not a pair of ints",
-                         Py_TYPE(obj), device);
-    } else if (pair[0] == kDLCUDA && !host_only) {
-        *gpu = pair[1] >= 0 && pair[1] <= INT16_MAX ? (int)pair[1]
-                                                    : 0; /* the tensor's own number is checked */
+    int64_t device_type, id;
+    if (!device || read_device(obj, device, &device_type, &id) < 0) return -1;
+    if (device_type == kDLCUDA && !host_only) {
+        *gpu = id >= 0 && id <= INT16_MAX ? (int)id : 0; /* the tensor's own number is checked */
         if (*type == gb_py_FieldType) *type = gb_py_DeviceFieldType;
-    } else if (pair[0] != kDLCPU && pair[0] != kDLCUDAHost && pair[0] != kDLROCMHost &&
-               pair[0] != kDLCUDAManaged) {
-        PyErr_Format(PyExc_TypeError,
-                     "data: %R lies on DLPack device %R, and a host array is needed", Py_TYPE(obj),
-                     device);
-        ok = 0;
-    } else if (pair[0] == kDLCPU && *type == gb_py_FieldType) {
-        *type = gb_py_HostFieldType;
+        return 0;
     }
-    return ok ? 0 : -1;
+    if (!is_host_memory(device_type))
+        return gb_py_fail(PyExc_TypeError,
+                          "data: %R lies on DLPack device %R, and a host array is needed",
+                          Py_TYPE(obj), device);
+    if (device_type == kDLCPU && *type == gb_py_FieldType) *type = gb_py_HostFieldType;
+    return 0;
 }
 
 /* A legacy tensor cannot say that it is read-only, but its producer may: NumPy's
@@ -427,24 +433,30 @@ static int says_readonly(PyObject *obj) {
     return found < 0 ? -1 : writeable == Py_False;
 }
 
+/* Call obj.__dlpack__, of any version. gpu: the GPU whose stream is passed, or -1. */
+static PyObject *call_producer(PyObject *method, int gpu, int copying) {
+    if (gpu < 0) {
+        PyObject *values[] = {version, Py_True}; /* max_version, copy */
+        PyObject *capsule = vectorcall(method, values, 0, keywords[copying]);
+        if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
+        PyErr_Clear(); /* a producer from before max_version */
+        return PyObject_CallNoArgs(method);
+    }
+    gb_cuda_stream ours = gb_py_queue_for(gpu).stream;
+    GB_PY_OWNED PyObject *stream = PyLong_FromUnsignedLongLong(ours ? ours : 1);
+    if (!stream) return NULL;
+    PyObject *values[] = {version, stream, Py_True};
+    PyObject *capsule = vectorcall(method, values, 0, keywords[2 + copying]);
+    if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError)) return capsule;
+    PyErr_Clear();
+    return PyObject_CallFunctionObjArgs(method, stream, NULL);
+}
+
 PyObject *gb_py_from_producer(PyTypeObject *type, PyObject *obj, PyObject *method, int request) {
     int gpu;
-    if (check_device(obj, &type, &gpu) < 0 || (!PyArray_Check(obj) && check_values(obj) < 0))
-        return NULL;
-    int copying = (request & GB_PY_OWN_COPY) != 0;
-    int cuda = gpu >= 0;
-    gb_cuda_stream ours = cuda ? gb_py_queue_for(gpu).stream : 0;
-    GB_PY_OWNED PyObject *stream =
-        cuda ? PyLong_FromUnsignedLongLong(ours ? ours : 1) : Py_NewRef(Py_True);
-    if (!stream) return NULL;
-    PyObject *values[] = {version, stream, Py_True}; /* copy takes the stream's place without one */
-    GB_PY_HELD PyObject *capsule = vectorcall(method, values, 0, keywords[2 * cuda + copying]);
-    if (!capsule &&
-        PyErr_ExceptionMatches(PyExc_TypeError)) { /* a producer from before max_version */
-        PyErr_Clear();
-        capsule =
-            cuda ? PyObject_CallFunctionObjArgs(method, stream, NULL) : PyObject_CallNoArgs(method);
-    }
+    if (check_device(obj, &type, &gpu) < 0) return NULL;
+    if (!PyArray_Check(obj) && check_values(obj) < 0) return NULL;
+    GB_PY_HELD PyObject *capsule = call_producer(method, gpu, (request & GB_PY_OWN_COPY) != 0);
     if (!capsule) return NULL;
     int readonly = PyCapsule_IsValid(capsule, "dltensor") ? says_readonly(obj) : 0;
     return readonly < 0 ? NULL : gb_py_from_capsule(type, capsule, request, readonly);

@@ -311,9 +311,8 @@ PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *inte
 
 /* The kind and size as a typestr; sizes are in bytes, also of text. */
 static PyObject *struct_typestr(char kind, int itemsize, int swapped) {
-    char order = itemsize == 1                                       ? '|'
-                 : (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN) == !swapped ? '<'
-                                                                     : '>';
+    char order = (NPY_BYTE_ORDER == NPY_LITTLE_ENDIAN) == !swapped ? '<' : '>';
+    if (itemsize == 1) order = '|';
     if (kind <= ' ' || kind > '~') kind = '?';
     return kind == 'U' && itemsize % 4
                ? PyUnicode_FromFormat("%cU%d/4", order, itemsize)

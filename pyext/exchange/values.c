@@ -18,7 +18,8 @@ static PyObject *item_values(PyObject *item) {
     if (PyArray_Check(item)) return gb_py_unmasked(item);
     if (gb_py_is_value(item) && !is_list(item)) return Py_NewRef(item);
     int believed = is_list(item) || gb_py_is_field(item) ? 1 : numpy_would_believe(item);
-    return believed < 0 ? NULL : believed ? gb_py_values_of(item) : Py_NewRef(item);
+    if (believed < 0) return NULL;
+    return believed ? gb_py_values_of(item) : Py_NewRef(item);
 }
 
 /* The list itself where nothing in it had to be replaced. */

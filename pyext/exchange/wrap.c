@@ -23,9 +23,13 @@ static void find_owner(PyArrayObject *array, PyObject *otherwise, gb_py_imported
     gb_py_block_object *device = PyArray_BASE(array) ? gb_py_block_behind((PyObject *)array) : NULL;
     gb_py_field *field = device ? NULL : field_behind(array);
     if (device) m->location = gb_py_block_location(device->block, 0);
-    m->owner = device ? (PyObject *)device : field ? field->owner : otherwise;
-    m->block = field ? field->block : NULL;
-    if (!m->owner && !m->block) m->owner = otherwise;
+    m->owner = otherwise;
+    if (device) m->owner = (PyObject *)device;
+    if (field) {
+        m->owner = field->owner;
+        m->block = field->block;
+        if (!m->owner && !m->block) m->owner = otherwise;
+    }
     Py_XINCREF(m->owner);
 }
 
@@ -113,7 +117,8 @@ static inline PyObject *through(PyObject *name,
                                 PyTypeObject *type, PyObject *obj, int request) {
     GB_PY_HELD PyObject *value = NULL;
     int found = gb_py_optional(obj, name, &value);
-    return found < 0 ? NULL : found ? wrap(type, obj, value, request) : NEXT;
+    if (found < 0) return NULL;
+    return found ? wrap(type, obj, value, request) : NEXT;
 }
 
 #define THROUGH(way, name, wrap)                                           \
@@ -181,7 +186,8 @@ static PyObject *of_capsule(PyTypeObject *type, PyObject *capsule, int request) 
 
 static PyObject *of_cuda(PyTypeObject *type, PyObject *obj, int request) {
     int cuda = type && type != gb_py_HostFieldType ? gb_py_has_cuda_interface(obj) : 0;
-    return cuda <= 0 ? (cuda < 0 ? NULL : NEXT) : gb_py_wrap_cuda(type, obj);
+    if (cuda < 0) return NULL;
+    return cuda ? gb_py_wrap_cuda(type, obj) : NEXT;
 }
 
 static PyObject *of_no_device(PyTypeObject *type, PyObject *obj, int request) {

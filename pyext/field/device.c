@@ -53,8 +53,8 @@ static int let_cupy_wait(gb_py_field *f) {
     GB_PY_OWNED PyObject *number =
         gb_py_upcall_to(GB_PY_UP_CUPY_STREAM, "(i)", (int)f->location.device);
     gb_cuda_queue on = {f->location.device, number ? PyLong_AsUnsignedLongLong(number) : 0};
-    int rc = number ? gb_cuda_stream_wait_block(gb_py_field_block(f), on, &e) : -2;
-    return rc == -1 ? gb_py_cuda_raise(&e) : rc == -2 ? -1 : 0;
+    if (!number) return -1;
+    return gb_cuda_stream_wait_block(gb_py_field_block(f), on, &e) < 0 ? gb_py_cuda_raise(&e) : 0;
 }
 
 PyObject *gb_py_cupy_over(gb_py_field *f) {

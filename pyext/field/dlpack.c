@@ -79,6 +79,21 @@ static int read_pair(PyObject *obj, const char *arg, int64_t *pair) {
     return 0;
 }
 
+/* Whether a Field can be exported to the device. */
+static int exports_to(const gb_py_field *f, int64_t type, int64_t id) {
+    int kind = f->location.kind;
+    switch (type) {
+    case kDLCPU: return id == 0;
+    case kDLCUDA:
+        return id == f->location.device && (kind == GB_PY_ON_MANAGED || kind == GB_PY_ON_DEVICE);
+    case kDLCUDAHost: return id == 0 && kind == GB_PY_ON_PINNED;
+    case kDLCUDAManaged: return id == 0 && kind == GB_PY_ON_MANAGED;
+    default: return 0;
+    }
+}
+
+/* Read stream and dl_device for a Field that is not on the heap: 0, or -1 with BufferError.
+ * *copy_to_host: dl_device=(1, 0) of device memory. *device: the device of the tensor. */
 static int read_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_device,
                                DLDevice *device, int *copy_to_host) {
     *copy_to_host = 0;
@@ -86,20 +101,14 @@ static int read_device_request(gb_py_field *f, PyObject *stream, PyObject *dl_de
     if (dl_device != Py_None) {
         int64_t pair[2];
         if (read_pair(dl_device, "dl_device", pair) < 0) return -1;
-        int64_t type = pair[0], id = pair[1];
-        int managed = f->location.kind == GB_PY_ON_MANAGED,
-            on_device = f->location.kind == GB_PY_ON_DEVICE;
-        int fits = (type == kDLCPU && id == 0) ||
-                   (type == kDLCUDA && id == f->location.device && (managed || on_device)) ||
-                   (type == kDLCUDAHost && id == 0 && f->location.kind == GB_PY_ON_PINNED) ||
-                   (type == kDLCUDAManaged && id == 0 && managed);
-        if (!fits) return unknown(dl_device, f);
-        *device = (DLDevice){(DLDeviceType)type, (int32_t)id};
-        *copy_to_host = type == kDLCPU && on_device;
+        if (!exports_to(f, pair[0], pair[1])) return unknown(dl_device, f);
+        *device = (DLDevice){(DLDeviceType)pair[0], (int32_t)pair[1]};
+        *copy_to_host = pair[0] == kDLCPU && f->location.kind == GB_PY_ON_DEVICE;
     }
     if (*copy_to_host) return 0; /* the copy waits for the values */
+    if (!is_gpu(*device)) return host_stream(stream);
     gb_cuda_stream unused;
-    return is_gpu(*device) ? (read_stream(stream, &unused) < 0 ? -1 : 0) : host_stream(stream);
+    return read_stream(stream, &unused) < 0 ? -1 : 0;
 }
 
 static int make_ready(gb_py_field *f, DLDevice device, PyObject *stream) {
@@ -117,18 +126,34 @@ int gb_py_field_dlpack_init(PyObject *module) {
     return gb_py_intern_names(names, interned, KEYWORDS);
 }
 
-/* Consumers pass the same tuple of names every time: the one seen last is kept. */
+/* Slots of the tuple of names seen last: consumers pass the same one every time. */
 static struct {
     PyObject *kwnames;
     int8_t slots[KEYWORDS];
     int n;
-} seen;
+} last;
 
-static void see(PyObject *kwnames, const int8_t *slots, int n) {
-    GB_PY_OWNED PyObject *before = seen.kwnames;
-    seen.kwnames = Py_NewRef(kwnames);
-    memcpy(seen.slots, slots, sizeof seen.slots);
-    seen.n = n;
+static void remember(PyObject *kwnames, const int8_t *slots, int n) {
+    GB_PY_OWNED PyObject *before = last.kwnames;
+    last.kwnames = Py_NewRef(kwnames);
+    memcpy(last.slots, slots, sizeof last.slots);
+    last.n = n;
+}
+
+static int read_names(PyObject *const *values, PyObject *kwnames, PyObject **w) {
+    int8_t slots[KEYWORDS];
+    int n = (int)PyTuple_Size(kwnames);
+    for (int i = 0; i < n; i++) {
+        PyObject *name = PyTuple_GetItem(kwnames, i);
+        int slot = gb_py_find_name(interned, KEYWORDS, name);
+        if (slot < 0)
+            return gb_py_fail(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R",
+                              name);
+        w[slot] = values[i];
+        slots[i] = (int8_t)slot; /* names are unique */
+    }
+    remember(kwnames, slots, n);
+    return 0;
 }
 
 static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
@@ -139,37 +164,23 @@ static int read_arguments(PyObject *const *args, Py_ssize_t nargs, PyObject *kwn
             PyExc_TypeError,
             "__dlpack__() takes at most 1 positional argument, the stream (%zd given)", nargs);
     if (nargs == 1) w[STREAM] = args[0]; /* older consumers pass the stream by position */
-    if (kwnames && kwnames == seen.kwnames) {
-        for (int i = 0; i < seen.n; i++) w[seen.slots[i]] = args[nargs + i];
-        return 0;
-    }
-    int8_t slots[KEYWORDS];
-    Py_ssize_t nkw = kwnames ? PyTuple_Size(kwnames) : 0;
-    for (Py_ssize_t i = 0; i < nkw; i++) {
-        PyObject *name = PyTuple_GetItem(kwnames, i);
-        int slot = gb_py_find_name(interned, KEYWORDS, name);
-        if (slot < 0)
-            return gb_py_fail(PyExc_TypeError, "__dlpack__() got an unexpected keyword argument %R",
-                              name);
-        w[slot] = args[nargs + i];
-        slots[i] = (int8_t)slot; /* names are unique */
-    }
-    if (kwnames) see(kwnames, slots, (int)nkw);
+    if (!kwnames) return 0;
+    if (kwnames != last.kwnames) return read_names(args + nargs, kwnames, w);
+    for (int i = 0; i < last.n; i++) w[last.slots[i]] = args[nargs + i];
     return 0;
 }
 
-/* Consumers pass the same tuple every time: the one seen last is kept. */
+/* A pair seen last is known by its address: consumers pass the same tuple every time. */
 static int read_version(PyObject *max_version, int *versioned) {
-    static PyObject *last;
+    static PyObject *known;
     int64_t version[2];
-    *versioned = max_version == last;
+    *versioned = max_version == known;
     if (*versioned || max_version == Py_None) return 0;
     if (read_pair(max_version, "max_version", version) < 0) return -1;
     *versioned = version[0] >= 1;
     if (*versioned && gb_py_is_constant(max_version)) {
-        PyObject *before = last;
-        last = Py_NewRef(max_version);
-        Py_XDECREF(before);
+        GB_PY_OWNED PyObject *before = known;
+        known = Py_NewRef(max_version);
     }
     return 0;
 }

@@ -45,11 +45,15 @@ PyObject *gb_py_field_reversed(PyObject *self, void *unused) {
     gb_py_field *f = (gb_py_field *)self;
     int n = f->geometry.ndim, from[GB_MAXDIMS];
     int32_t codes[GB_MAXDIMS];
-    for (int i = 0; i < n; i++) codes[i] = f->geometry.dims[from[i] = n - 1 - i];
+    for (int i = 0; i < n; i++) {
+        from[i] = n - 1 - i;
+        codes[i] = f->geometry.dims[from[i]];
+    }
     return (PyObject *)picked(f, from, codes, n);
 }
 
-/* Numbers of indices, as NumPy counts them: the codes of those indices. */
+/* Codes of the indices with these numbers, as NumPy counts them; -1 with an error, -2: a number is
+ * out of range. */
 static int by_number(const gb_py_field *f, PyObject *const *items, Py_ssize_t count,
                      int32_t *codes) {
     int n = f->geometry.ndim;
@@ -68,28 +72,36 @@ static int all_ints(PyObject *const *items, Py_ssize_t count) {
     return count > 0;
 }
 
+/* Codes of the indices that transpose() names: by their numbers or by their names. */
+static int read_order(const gb_py_field *f, PyObject *dims, int32_t *codes) {
+    PyObject *items[GB_MAXDIMS];
+    Py_ssize_t count = 0;
+    if (PyLong_Check(dims)) {
+        items[count++] = dims;
+    } else if (PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS) {
+        count = PyTuple_Size(dims);
+        for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
+    }
+    return all_ints(items, count) ? by_number(f, items, count, codes)
+                                  : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
+}
+
 /* transpose("KJI"), ("K", "J", "I"), (2, 1, 0), of a tuple of either, or of nothing: reversed. */
 PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     gb_py_field *f = (gb_py_field *)self;
     int32_t codes[GB_MAXDIMS];
-    int from[GB_MAXDIMS], n, matched;
+    int from[GB_MAXDIMS];
     if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_py_field_reversed(self, NULL);
-    PyObject *items[GB_MAXDIMS + 1];
     GB_PY_OWNED PyObject *dims = nargs == 1 ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
     if (!dims) return NULL;
-    Py_ssize_t count =
-        PyTuple_Check(dims) && PyTuple_Size(dims) <= GB_MAXDIMS ? PyTuple_Size(dims) : 0;
-    for (Py_ssize_t i = 0; i < count; i++) items[i] = PyTuple_GetItem(dims, i);
-    if (nargs == 1 && PyLong_Check(dims)) items[count++] = dims;
-    n = all_ints(items, count) ? by_number(f, items, count, codes)
-                               : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
-    matched = n == f->geometry.ndim;
-    for (int i = 0; matched && i < n; i++)
-        matched =
-            (from[i] = find(f->geometry.dims, n, codes[i])) >= 0 && find(codes, i, codes[i]) < 0;
-    return n == -1   ? NULL
-           : matched ? (PyObject *)picked(f, from, codes, n)
-                     : not_a_permutation(f, dims);
+    int n = read_order(f, dims, codes);
+    if (n == -1) return NULL;
+    if (n != f->geometry.ndim) return not_a_permutation(f, dims);
+    for (int i = 0; i < n; i++) {
+        from[i] = find(f->geometry.dims, n, codes[i]);
+        if (from[i] < 0 || find(codes, i, codes[i]) >= 0) return not_a_permutation(f, dims);
+    }
+    return (PyObject *)picked(f, from, codes, n);
 }
 
 /* ---- values for a target ---- */

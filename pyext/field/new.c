@@ -130,7 +130,9 @@ static void kept_request(const gb_py_field *lead, const int *kept, int n, const 
         int k = kept[i];
         r->shape[i] = g->shape[k];
         r->dims[i] = g->dims[k];
-        r->aligned_index[i] = lead->halo ? lead->halo[2 * k] : lead->origin ? lead->origin[k] : 0;
+        r->aligned_index[i] = 0;
+        if (lead->halo) r->aligned_index[i] = lead->halo[2 * k];
+        else if (lead->origin) r->aligned_index[i] = lead->origin[k];
         r->layout[i] = 0;
         for (int j = 0; j < n; j++) r->layout[i] += layout[kept[j]] < layout[k];
         if (p && layout[k] == g->ndim - 1 && p->padded_shape[k] > g->shape[k])
@@ -260,7 +262,9 @@ PyObject *gb_py_from_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t na
     if (gb_py_args(&sig, args, nargs, kwnames, slots) < 0) return NULL;
     int copy = gb_py_read_copy(slots[GB_PY_ARG_COPY]);
     if (copy == -1) return NULL;
-    int request = copy == 1 ? GB_PY_OWN_COPY : copy == 0 ? GB_PY_SHARE_ONLY : 0;
+    int request = 0;
+    if (copy == 1) request = GB_PY_OWN_COPY;
+    if (copy == 0) request = GB_PY_SHARE_ONLY;
     gb_py_field *f = (gb_py_field *)gb_py_wrap_tensor(gb_py_FieldType, slots[GB_PY_ARG_X], request);
     if (!f) gb_py_prefix_error("x", 0);
     if (f &&

@@ -157,9 +157,9 @@ int gb_py_is_field(PyObject *obj) {
  * so has every class derived from it, which gridbuf.field makes. */
 
 PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location) {
-    PyTypeObject *fits = location.kind == GB_PY_ON_DEVICE    ? gb_py_DeviceFieldType
-                         : location.kind == GB_PY_ON_MANAGED ? gb_py_ManagedFieldType
-                                                             : gb_py_HostFieldType;
+    PyTypeObject *fits = gb_py_HostFieldType;
+    if (location.kind == GB_PY_ON_DEVICE) fits = gb_py_DeviceFieldType;
+    if (location.kind == GB_PY_ON_MANAGED) fits = gb_py_ManagedFieldType;
     if (asked == gb_py_FieldType || asked == fits) return fits;
     if (PyType_IsSubtype(asked, fits)) return asked; /* a subclass */
     PyObject *type = gb_py_upcall_to(GB_PY_UP_TYPE_AT, "(OO)", (PyObject *)asked, (PyObject *)fits);

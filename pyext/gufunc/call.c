@@ -44,20 +44,24 @@ static int wrong_count(gb_py_invocation *v, const char *format, Py_ssize_t n, in
     return -1;
 }
 
+/* Output i of a call, from its positions or from out= (an array or a tuple of them); None: a new
+ * one. Borrowed. */
+static PyObject *nth_output(PyObject *args, Py_ssize_t nin, PyObject *out, int i) {
+    if (nin + i < PyTuple_Size(args)) return PyTuple_GetItem(args, nin + i);
+    if (!out) return Py_None;
+    if (PyTuple_Check(out)) return PyTuple_GetItem(out, i);
+    return i == 0 ? out : Py_None;
+}
+
 static int read_outputs(gb_py_invocation *v, PyObject *args, PyObject *out) {
-    int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout, nargs = (int)PyTuple_Size(args);
-    if (out && nargs > nin)
+    int nin = v->gufunc->info.nin, nout = v->gufunc->info.nout;
+    if (out && PyTuple_Size(args) > nin)
         return gb_py_setup_error("out: outputs are given both by position and as out=");
-    Py_ssize_t given = !out ? 0 : PyTuple_Check(out) ? PyTuple_Size(out) : 1;
-    if (out && PyTuple_Check(out) && given != nout)
-        return wrong_count(v, "out: %zd arrays given, %S has %d outputs", given, nout);
-    for (int i = 0; i < nout; i++) {
-        PyObject *each = nin + i < nargs      ? PyTuple_GetItem(args, nin + i)
-                         : i >= given         ? Py_None
-                         : PyTuple_Check(out) ? PyTuple_GetItem(out, i)
-                                              : out;
-        if (gb_py_read_output(&v->arg[nin + i], each, i, nout > 1) < 0) return -1;
-    }
+    if (out && PyTuple_Check(out) && PyTuple_Size(out) != nout)
+        return wrong_count(v, "out: %zd arrays given, %S has %d outputs", PyTuple_Size(out), nout);
+    for (int i = 0; i < nout; i++)
+        if (gb_py_read_output(&v->arg[nin + i], nth_output(args, nin, out, i), i, nout > 1) < 0)
+            return -1;
     return 0;
 }
 

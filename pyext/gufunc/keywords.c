@@ -185,5 +185,6 @@ int gb_py_read_axes(gb_py_invocation *v, const gb_py_keywords *k) {
     if (keepdims < 0) return -1;
     if (keepdims) v->arrangement = GB_BRIDGE_KEEPDIMS;
     if (k->axes && k->axis) return gb_py_setup_error("axes: it cannot be given together with axis");
-    return k->axes ? read_list(v, k->axes) : k->axis ? read_axis(v, k->axis) : 0;
+    if (k->axes) return read_list(v, k->axes);
+    return k->axis ? read_axis(v, k->axis) : 0;
 }

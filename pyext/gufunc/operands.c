@@ -90,9 +90,9 @@ int gb_py_read_input(gb_py_arg *a, PyObject *obj, int i) {
     char what[24];
     a->given = obj;
     if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyComplex_CheckExact(obj)) {
-        a->weak = PyLong_CheckExact(obj)    ? GB_GU_WEAK_INT
-                  : PyFloat_CheckExact(obj) ? GB_GU_WEAK_FLOAT
-                                            : GB_GU_WEAK_COMPLEX;
+        a->weak = GB_GU_WEAK_COMPLEX;
+        if (PyLong_CheckExact(obj)) a->weak = GB_GU_WEAK_INT;
+        if (PyFloat_CheckExact(obj)) a->weak = GB_GU_WEAK_FLOAT;
         return 0;
     }
     if (read_memory(a, obj)) {

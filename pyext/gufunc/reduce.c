@@ -93,7 +93,9 @@ static int poll(void *with) {
 static int run_tasks(gb_py_reduce_args *q, gb_gu_reducing *run) {
     const gb_gu_reduction *r = run->r;
     if (r->kept_n == 0) return 0;
-    int64_t few = r->flags & GB_GU_R_IN_PLACE ? FEW : r->flags & GB_GU_R_STATE ? FEW / 4 : 0;
+    int64_t few = 0;
+    if (r->flags & GB_GU_R_STATE) few = FEW / 4;
+    if (r->flags & GB_GU_R_IN_PLACE) few = FEW;
     if (r->tiles * r->blocks == 1 && r->kept_n <= few && r->fold_n <= few / r->kept_n) {
         gb_gu_reduce_here(run);
         return PyErr_Occurred() ? -1 : 0;

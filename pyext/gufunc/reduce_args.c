@@ -287,12 +287,16 @@ static int64_t *encode_view(int64_t *to, const gb_py_arg *v) {
 static int64_t encode(int64_t *encoding, const gb_py_reduce_args *q) {
     const gb_py_folding *c = &q->choice;
     int64_t *w = encoding, nout = q->gufunc->info.nout, naxes = q->naxes < 0 ? 0 : q->naxes;
+    int64_t flags = nout << GB_BRIDGE_R_RESULTS | naxes << GB_BRIDGE_R_AXES;
+    if (q->keepdims) flags |= GB_BRIDGE_R_KEEPDIMS;
+    if (c->sequential) flags |= GB_BRIDGE_R_SEQUENTIAL;
+    if (q->ordered) flags |= GB_BRIDGE_R_ONE_BY_ONE;
+    if (c->has_identity) flags |= GB_BRIDGE_R_IDENTITY;
+    if (c->sequential && !q->ordered && !c->state) flags |= GB_BRIDGE_R_ONE_AXIS;
+    if (q->naxes < 0) flags |= GB_BRIDGE_R_ALL_AXES;
+    if (q->where) flags |= GB_BRIDGE_R_MASK;
     *w++ = c->kernel | (int64_t)c->state << GB_BRIDGE_R_STATE;
-    *w++ = (q->keepdims ? GB_BRIDGE_R_KEEPDIMS : 0) | c->sequential * GB_BRIDGE_R_SEQUENTIAL |
-           (q->ordered ? GB_BRIDGE_R_ONE_BY_ONE : 0) | c->has_identity * GB_BRIDGE_R_IDENTITY |
-           (c->sequential && !q->ordered && !c->state ? GB_BRIDGE_R_ONE_AXIS : 0) |
-           (q->naxes < 0 ? GB_BRIDGE_R_ALL_AXES : 0) | (q->where ? GB_BRIDGE_R_MASK : 0) |
-           nout << GB_BRIDGE_R_RESULTS | naxes << GB_BRIDGE_R_AXES;
+    *w++ = flags;
     *w++ = q->by_name;
     for (int64_t i = 0; i < naxes; i++) *w++ = q->axes[i];
     w = encode_view(w, &q->view);

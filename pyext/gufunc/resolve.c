@@ -109,9 +109,8 @@ static void fill_key(const gb_py_invocation *v, gb_py_choice *c) {
     memset(c->key, 0, sizeof c->key);
     for (int i = 0; i < v->nop; i++) {
         const gb_py_arg *a = &v->arg[i];
-        c->key[i] = a->weak     ? 0x80 | a->weak
-                    : a->absent ? 0
-                                : (uint8_t)(a->type | (a->swapped ? GB_BRIDGE_SWAPPED : 0));
+        if (a->weak) c->key[i] = 0x80 | a->weak;
+        else if (!a->absent) c->key[i] = (uint8_t)(a->type | (a->swapped ? GB_BRIDGE_SWAPPED : 0));
     }
 }
 
@@ -151,7 +150,8 @@ static PyObject *seen(const gb_py_invocation *v, int from, int to) {
     PyObject *tuple = PyTuple_New(to - from);
     for (int i = from; tuple && i < to; i++) {
         const gb_py_arg *a = &v->arg[i];
-        PyObject *obj = a->absent ? Py_None : a->keep && !a->weak ? a->keep : a->given;
+        PyObject *obj = a->keep && !a->weak ? a->keep : a->given;
+        if (a->absent) obj = Py_None;
         gb_py_put(&tuple, i - from, Py_NewRef(obj));
     }
     return tuple;

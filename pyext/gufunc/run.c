@@ -209,7 +209,8 @@ int gb_py_invoke(gb_py_invocation *v) {
     if (alone ? gb_gu_run_init(job, call, data, v->uniforms, v->ignore_errors, &e) < 0
               : !(job = gb_gu_run_new(call, data, v->uniforms, v->ignore_errors, &e)))
         return gb_py_raise(&e);
-    int rc = gb_py_run(job, alone ? 1 : v->workers > 0 ? v->workers : gb_work_thread_count());
+    int workers = v->workers > 0 ? v->workers : gb_work_thread_count();
+    int rc = gb_py_run(job, alone ? 1 : workers);
     if (rc == 0) rc = finish(v, job);
     if (alone) gb_gu_run_clear(job);
     else gb_gu_run_drop(job);
