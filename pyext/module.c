@@ -5,8 +5,8 @@
  * core/       what Python calls: functions.h; errors and references: references.c; the ways up
  *             into Python and down into Go: upcall.c, attribute.c, go.c; a request: args.c,
  *             dtype.c, request.c, plan.c, callcache.c (same call, same plan); long work: work.c;
- *             host memory and arrays: memory.c; memory of the driver: driver.c; operators.c,
- *             elementwise.c; keys: cut.c
+ *             host memory and arrays: memory.c; memory of the driver: driver.c
+ * named/      NumPy's ufuncs: operators.c, elementwise.c; slices and numbers as keys: keys.c
  * field/      record.c, host.c (NumPy's protocols), device.c (CUDA's), names.c
  * copies/     host.c: between arrays and Fields on the host
  * exchange/   import_interface.c, import_dlpack.c, device_wrap.c, wrap.c (any object to its
@@ -16,13 +16,14 @@
  * gufunc/     keywords.c, operands.c, resolve.c, run.c, call.c; reductions: reduce_args.c,
  *             reduce.c; type.c
  * watch/      lines.c, allocations.c, stand_in.c
- * storage/    record.c, request.c, describe.c, acquire.c, cut.c (keys), index.c, spread.c,
- *             ufunc.c, function.c, type.c: host storages, as far as they need no thought
+ * storage/    host storages: record.c, request.c, describe.c, acquire.c, cut.c, index.c
  * copies/     assign.c: copyto and fill
- * field/      new.c
- * here        what Python calls: constructors.c, backends.c, statistics.c, exact.c; of a Field:
- *             field_reduce.c, field_index.c, field_number.c
+ * field/      new.c, index.c
+ * here        what Python calls: constructors.c, backends.c, statistics.c, exact.c
+ * named/      NumPy by name, for both: reductions.c, broadcast.c, field_ufuncs.c,
+ *             storage_ufuncs.c, functions.c
  * field/      dlpack.c, type.c
+ * storage/    type.c
  * here        like.c
  */
 #define GB_PY_IMPORTS_NUMPY
@@ -86,8 +87,7 @@ static PyMethodDef methods[] = {
     INIT(gb_py_gufunc_init) \
     INIT(gb_py_stand_in_init) \
     INIT(gb_py_describe_init) \
-    INIT(gb_py_storage_init) \
-    INIT(gb_py_storage_function_init)
+    INIT(gb_py_storage_init)
 /* clang-format on */
 #define DECLARED(init) int init(PyObject *module);
 #define ENTRY(init) init,

@@ -317,9 +317,7 @@ def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     return ufuncs.call(STORAGES, ufunc, method, inputs, kwargs)
 
 
-def array_function(
-    self: Any, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `__array_function__` of a storage answers."""
     return functions.call(STORAGES, func, types, args, kwargs)
 

@@ -130,6 +130,8 @@ gb_py_field *gb_py_field_like(const gb_py_field *lead, gb_py_dtype *dtype);
 /* The same for the n indices `kept` of lead, in their order. */
 gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, int n,
                                     gb_py_dtype *dtype);
+/* NumPy's result in a new Field; takes the reference to made, which may be NULL with an error. */
+PyObject *gb_py_field_holding(gb_py_field *made, PyArrayObject *found);
 PyObject *gb_py_field_empty_like(PyObject *self, PyObject *unused);
 PyObject *gb_py_field_empty GB_PY_GIVEN_NAMED, *gb_py_field_zeros GB_PY_GIVEN_NAMED;
 PyObject *gb_py_field_ones GB_PY_GIVEN_NAMED, *gb_py_field_full GB_PY_GIVEN_NAMED;
@@ -141,16 +143,9 @@ PyObject *gb_py_field_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
                              PyObject *kwnames);
 PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused);
 
-/* ---- ../field_index.c ---- */
+/* ---- index.c ---- */
 
 PyObject *gb_py_field_subscript(PyObject *self, PyObject *key);
 int gb_py_field_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_field_domain(PyObject *self, void *unused);
 PyObject *gb_py_field_iter(PyObject *self);
-
-/* ---- ../field_reduce.c ---- */
-
-/* NumPy's result in a new Field; takes the reference to made, which may be NULL with an error. */
-PyObject *gb_py_field_holding(gb_py_field *made, PyArrayObject *found);
-/* A reduction by of_numpy(array, axis); NotImplemented: it needs thought. */
-PyObject *gb_py_field_reduced(PyObject *of_numpy, PyObject *field, PyObject *axis);

@@ -156,6 +156,12 @@ gb_py_field *gb_py_field_of_indices(const gb_py_field *lead, const int *kept, in
     return f;
 }
 
+PyObject *gb_py_field_holding(gb_py_field *made, PyArrayObject *found) {
+    GB_PY_OWNED PyObject *field = (PyObject *)made;
+    GB_PY_OWNED PyObject *array = field ? gb_py_field_numpy(field, NULL) : NULL;
+    return array && PyArray_CopyInto((PyArrayObject *)array, found) == 0 ? Py_NewRef(field) : NULL;
+}
+
 static PyObject *of_plan(gb_py_plan_object *plan, const gb_py_meta *meta, int zero) {
     gb_py_field *f = gb_py_field_over_plan(plan, zero);
     if (f) f->dims_given = (uint8_t)meta->has_dims;

@@ -2,7 +2,7 @@
 #include "../core/attribute.h"
 #include "../core/memory.h"
 #include "../device/device.h"
-#include "../field_number.h"
+#include "../named/named.h"
 #include "../storage/storage.h"
 
 #include <docs.h>
@@ -286,8 +286,8 @@ static PyType_Slot host_slots[] = {
 
 /* Methods of the type, which its objects do not have: attribute.h says why. */
 static PyMethodDef protocols[] = {
-    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function,
-     METH_VARARGS | METH_KEYWORDS, GB_PY_DOC_Field___array_function__},
+    {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_FASTCALL,
+     GB_PY_DOC_Field___array_function__},
     {NULL},
 };
 

@@ -128,3 +128,57 @@ PyObject *gb_py_known_around(PyObject *self, PyObject *const *args, Py_ssize_t n
                                     : gb_py_field_numpy(args[1], NULL);
     return array ? gb_py_storage_new((PyTypeObject *)plain, array, Py_None, meta, Py_None) : NULL;
 }
+
+/* ---- results: the plan of a Meta, a shape and a dtype ---- */
+
+#define PLANS 128
+typedef struct {
+    PyObject *meta, *plan;
+    int type, n;
+    npy_intp shape[GB_PY_STORAGE_AXES];
+} planned;
+static planned plans[PLANS];
+
+static planned *plan_slot(const planned *p) {
+    uint64_t h = (uintptr_t)p->meta >> 4 ^ (uint64_t)p->type << 56;
+    for (int i = 0; i < p->n; i++) h = (h ^ (uint64_t)p->shape[i]) * 0x9E3779B97F4A7C15u;
+    return &plans[(h * 0xBF58476D1CE4E5B9u >> 32) % PLANS];
+}
+
+/* The plan of a new host storage; a new reference. */
+static PyObject *plan_for(PyObject *meta, PyArrayObject *found) {
+    planned asked;
+    memset(&asked, 0, sizeof asked);
+    asked.meta = meta;
+    asked.type = PyArray_TYPE(found);
+    asked.n = PyArray_NDIM(found);
+    memcpy(asked.shape, PyArray_DIMS(found), (size_t)asked.n * sizeof *asked.shape);
+    planned *slot = plan_slot(&asked);
+    if (slot->meta == meta && slot->type == asked.type && slot->n == asked.n &&
+        memcmp(slot->shape, asked.shape, sizeof asked.shape) == 0)
+        return Py_NewRef(slot->plan);
+    GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(found), asked.n),
+                         *plan = shape ? gb_py_upcall_to(GB_PY_UP_STORAGE_PLAN, "(OOO)", shape,
+                                                         (PyObject *)PyArray_DESCR(found), meta)
+                                       : NULL;
+    if (!plan) return NULL;
+    if (Py_TYPE(plan) != gb_py_PlanType)
+        return PyErr_Format(PyExc_TypeError, "host_plan: expected a Plan, got %R", plan);
+    planned before = *slot;
+    *slot = asked;
+    Py_INCREF(meta);
+    slot->plan = Py_NewRef(plan);
+    Py_XDECREF(before.meta);
+    Py_XDECREF(before.plan);
+    return Py_NewRef(plan);
+}
+
+PyObject *gb_py_storage_holding(PyTypeObject *type, PyObject *meta, PyArrayObject *found) {
+    int code = gb_py_code_of(PyArray_DESCR(found)), n = PyArray_NDIM(found);
+    if (code < 0 || (code > NPY_CLONGDOUBLE && code != NPY_HALF) || n > GB_PY_STORAGE_AXES)
+        Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED PyObject *plan = plan_for(meta, found);
+    GB_PY_OWNED PyObject *host = plan ? gb_py_array_of((gb_py_plan_object *)plan, 0) : NULL;
+    if (!host || PyArray_CopyInto((PyArrayObject *)host, found) < 0) return NULL;
+    return gb_py_storage_new(type, host, Py_None, meta, Py_None);
+}

@@ -4,9 +4,8 @@
 #pragma once
 
 #include "../core/memory.h"
-#include "../core/cut.h"
-#include "../core/elementwise.h"
-#include "../core/operators.h"
+#include "../named/keys.h"
+#include "../named/operators.h"
 #include "../core/upcall.h"
 
 #define GB_PY_STORAGE_AXES 3
@@ -53,11 +52,8 @@ PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 
-/* spread.c: an input of the target's dtypes and indices with the elements that NumPy would repeat;
- * `fresh`: it may be the target. NULL without an error: nothing to gain. */
-PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
+/* request.c */
 
-/* ufunc.c */
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n,
-                              PyObject *out); /* NotImplemented: for Python */
-PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
+/* NumPy's result in a new storage of this class with this Meta; NotImplemented: of a dtype that
+ * storages do not have. */
+PyObject *gb_py_storage_holding(PyTypeObject *type, PyObject *meta, PyArrayObject *found);

@@ -1,6 +1,6 @@
 /* type.c: gridbuf._core.StorageBase, which gridbuf.storage.base.Storage is derived from. */
-#include "storage.h"
 #include "../core/attribute.h"
+#include "../named/named.h"
 
 #include <structmember.h>
 
@@ -70,7 +70,8 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-/* ---- operators: what ufunc.c knows, else gridbuf.storage.operators decides who computes ---- */
+/* ---- operators: what named/storage_ufuncs.c knows, else gridbuf/named/operators.py decides ----
+ */
 
 static PyObject *unary(int which, PyObject *a) {
     return gb_py_unary(gb_py_storage_quick, which, a);
@@ -102,9 +103,22 @@ static PyType_Slot type_slots[] = {
     {0, NULL},
 };
 
+/* ---- methods of the type, which its objects do not have: core/attribute.h says why ---- */
+
+static PyMethodDef protocols[] = {
+    {"__array_function__", (PyCFunction)(void *)gb_py_storage_array_function, METH_FASTCALL,
+     "What NumPy's functions ask."},
+    {NULL},
+};
+
+static void refuse_protocol(PyObject *obj, PyObject *name) {
+    Py_XDECREF(gb_py_upcall_to(GB_PY_UP_STORAGE_REFUSE, "(OO)", obj, name));
+}
+
 int gb_py_storage_init(PyObject *module) {
-    return gb_py_add_type(module, &gb_py_StorageType,
-                          (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0,
-                                        GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots},
-                          NULL);
+    int rc = gb_py_add_type(module, &gb_py_StorageType,
+                            (PyType_Spec){"gridbuf._core.StorageBase", sizeof(gb_py_storage), 0,
+                                          GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, type_slots},
+                            NULL);
+    return rc < 0 ? rc : gb_py_type_only_methods(gb_py_StorageType, protocols, refuse_protocol);
 }

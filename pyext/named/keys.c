@@ -1,5 +1,5 @@
-/* cut.c: reading keys of slices and integers, from the first index to the last. */
-#include "cut.h"
+/* keys.c: reading keys of slices and integers, from the first index to the last. */
+#include "keys.h"
 
 #define INLINED __attribute__((always_inline)) inline /* views are made often */
 

@@ -1,6 +1,6 @@
 /* operators.c: NumPy's ufuncs behind Python's operators, looked up once. */
 #include "operators.h"
-#include "upcall.h"
+#include "../core/upcall.h"
 
 PyObject *gb_py_ufuncs[GB_PY_UFUNCS], *gb_py_word_out, *gb_py_word_axis, *gb_py_where;
 int gb_py_weak_numbers;
@@ -26,17 +26,6 @@ int gb_py_operators_init(PyObject *module) {
     squares_of_floats = PyArray_GetNDArrayCFeatureVersion() < 0x14;
     Py_DECREF(numpy);
     return 0;
-}
-
-PyObject *gb_py_plain_reduction(PyObject *self, PyObject *function, PyObject *args,
-                                PyObject *kwargs, PyObject **axis) {
-    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0,
-               named = PyDict_Check(kwargs) ? PyDict_Size(kwargs) : 2;
-    if (n < 1 || n + named > 2 || PyTuple_GetItem(args, 0) != self) return NULL;
-    *axis = n == 2 ? PyTuple_GetItem(args, 1) : Py_None;
-    if (named && !(*axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis))) return NULL;
-    PyObject *whole = gb_py_upcall_get(GB_PY_UP_WHOLE);
-    return whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, function) : NULL;
 }
 
 int gb_py_no_modulus(PyObject *modulus) {

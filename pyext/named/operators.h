@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operator_slots.h"
-#include "upcall.h"
+#include "../core/upcall.h"
 
 enum {
     GB_PY_U_ADD,
@@ -56,12 +56,6 @@ PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours,
                        PyObject *b);
 PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b);
 PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs);
-
-/* For __array_function__: the function to call with the array of `self` and an axis, where a
- * reduction was asked for and nothing but an axis was given (gridbuf.numpy_functions.WHOLE);
- * borrowed, as *axis is. NULL: something else, or an error is set. */
-PyObject *gb_py_plain_reduction(PyObject *self, PyObject *function, PyObject *args,
-                                PyObject *kwargs, PyObject **axis);
 
 /* With out= by its name: NumPy frowns on a third argument of maximum. b NULL: of one operand. */
 PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target);

@@ -1,7 +1,6 @@
-/* field_number.c: ufuncs of Fields. What is done here is what needs no thought: host Fields of
- * the same shape, names, halo and origin, and numbers. Everything else is gridbuf.fields' to join
- * by name. */
-#include "field_number.h"
+/* field_ufuncs.c: ufuncs of host Fields with the same shape, names, halo and origin, arrays of
+ * their shape, and numbers. Operands whose indices differ are joined by gridbuf/named/. */
+#include "named.h"
 
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
@@ -89,8 +88,7 @@ static int has_shape(PyObject *array, const gb_py_field *f) {
                0;
 }
 
-/* How an operand beside the Field `lead` enters the question for the dtype; -1: not for here. */
-static int code_beside(PyObject *obj, const gb_py_field *lead) {
+int gb_py_field_code_beside(PyObject *obj, const gb_py_field *lead) {
     if (gb_py_is_plain_field(obj))
         return alike((gb_py_field *)obj, lead) ? code_of(((gb_py_field *)obj)->dtype->descr) : -1;
     if (PyArray_CheckExact(obj))
@@ -151,7 +149,7 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
         (out && !fits_as_out(out, lead)))
         Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < n; i++)
-        if ((code[i] = code_beside(in[i], lead)) == -1) Py_RETURN_NOTIMPLEMENTED;
+        if ((code[i] = gb_py_field_code_beside(in[i], lead)) == -1) Py_RETURN_NOTIMPLEMENTED;
     int type = result_type(ufunc, in, code, n);
     if (type == -2) return NULL;
     if (type < 0) Py_RETURN_NOTIMPLEMENTED;
@@ -162,67 +160,9 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
     return made ? run(ufunc, in, n, made, lead) : NULL;
 }
 
-/* np.where of Fields with the same indices, arrays of their shape and numbers. NotImplemented: it
- * needs thought. */
-static PyObject *where(PyObject *args) {
-    const gb_py_field *lead = NULL;
-    Py_ssize_t n = PyTuple_Check(args) ? PyTuple_Size(args) : 0;
-    for (Py_ssize_t i = n; i-- > 0;)
-        if (gb_py_is_plain_field(PyTuple_GetItem(args, i)))
-            lead = (gb_py_field *)PyTuple_GetItem(args, i);
-    if (n != 3 || !lead) Py_RETURN_NOTIMPLEMENTED;
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (code_beside(PyTuple_GetItem(args, i), lead) == -1) Py_RETURN_NOTIMPLEMENTED;
-    GB_PY_OWNED PyObject *arrays = PyTuple_New(n);
-    for (Py_ssize_t i = 0; arrays && i < n; i++)
-        gb_py_put(&arrays, i, bare(PyTuple_GetItem(args, i)));
-    GB_PY_OWNED PyObject *found = arrays ? PyObject_CallObject(gb_py_where, arrays) : NULL;
-    if (!found) return NULL;
-    if (!PyArray_CheckExact(found)) Py_RETURN_NOTIMPLEMENTED;
-    GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR((PyArrayObject *)found));
-    return dtype ? gb_py_field_holding(gb_py_field_like(lead, dtype), (PyArrayObject *)found)
-                 : NULL;
-}
-
-/* ---- the general way ---- */
-
-/* `ufunc.reduce(field, axis)`, and nothing else. */
-static PyObject *reduced(PyObject *args, PyObject *kwargs) {
-    Py_ssize_t named = kwargs ? PyDict_Size(kwargs) : 0;
-    PyObject *method = PyTuple_Size(args) == 3 && named < 2 ? PyTuple_GetItem(args, 1) : NULL,
-             *axis = NULL;
-    if (!method || !PyUnicode_Check(method) ||
-        PyUnicode_CompareWithASCIIString(method, "reduce") != 0)
-        Py_RETURN_NOTIMPLEMENTED;
-    if (named && !(axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis)))
-        Py_RETURN_NOTIMPLEMENTED;
-    GB_PY_OWNED PyObject *first = axis ? Py_NewRef(axis) : PyLong_FromLong(0);
-    GB_PY_OWNED PyObject *reduce =
-        first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
-    return reduce ? gb_py_field_reduced(reduce, PyTuple_GetItem(args, 2), first) : NULL;
-}
-
 PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *found = reduced(args, kwargs);
+    PyObject *found = gb_py_ufunc_reduced(args, kwargs);
     if (found != Py_NotImplemented) return found;
     Py_DECREF(found);
     return gb_py_array_ufunc(gb_py_field_quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
-}
-
-/* (self, (function, types, args, kwargs)) */
-PyObject *gb_py_field_array_function(PyObject *self, PyObject *args, PyObject *kwargs) {
-    int plain = gb_py_is_plain_field(self) && PyTuple_Size(args) == 4;
-    PyObject *axis = NULL, *of_numpy = NULL;
-    if (plain)
-        of_numpy = gb_py_plain_reduction(self, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 2),
-                                         PyTuple_GetItem(args, 3), &axis);
-    PyObject *found = of_numpy ? gb_py_field_reduced(of_numpy, self, axis) : NULL;
-    if (plain && PyTuple_GetItem(args, 0) == gb_py_where &&
-        PyDict_Check(PyTuple_GetItem(args, 3)) && !PyDict_Size(PyTuple_GetItem(args, 3)))
-        found = where(PyTuple_GetItem(args, 2));
-    if (found && found != Py_NotImplemented) return found;
-    Py_XDECREF(found);
-    if (PyErr_Occurred()) return NULL;
-    PyObject *function = gb_py_upcall_get(GB_PY_UP_FIELD_FUNCTION);
-    return function ? PyObject_Call(function, args, kwargs) : NULL;
 }

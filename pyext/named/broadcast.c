@@ -1,7 +1,7 @@
-/* spread.c: an input that is repeated along some indices, written out. NumPy asks much of a loop
+/* broadcast.c: an input that is repeated along some indices, written out. NumPy asks much of a loop
  * over several indices, and its loops are short where the fastest index is: of small arrays that is
  * most of a call. */
-#include "storage.h"
+#include "named.h"
 
 #define SMALL (32 << 10) /* bytes that are written more quickly than NumPy's iterator is made */
 #define SHORT                                                                                     \

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "dtype.h"
+#include "../core/dtype.h"
 
 /* An operand: element 0, bytes from one element to the next along each index (0: repeated), and
  * NumPy's type number in the machine's byte order. -1 as type: its elements are not where that type

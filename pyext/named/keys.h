@@ -1,7 +1,7 @@
-/* cut.h: keys of slices and integers: which elements they mean. */
+/* keys.h: keys of slices and integers: which elements they mean. */
 #pragma once
 
-#include "common.h"
+#include "../core/common.h"
 
 /* What a key does to one index of that size. */
 typedef struct gb_py_cut {

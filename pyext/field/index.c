@@ -1,9 +1,9 @@
-/* field_index.c: views of a Field: slices, integers, the domain; and assignment to them.
+/* index.c: views of a Field: slices, integers, the domain; and assignment to them.
  * Views share memory and keep what the indices mean; they need no Go. */
-#include "device/device.h"
-#include "core/cut.h"
-#include "core/references.h"
-#include "exchange/exchange.h"
+#include "../device/device.h"
+#include "../named/keys.h"
+#include "../core/references.h"
+#include "../exchange/exchange.h"
 
 /* How many of the selected elements lie in [from, to). */
 static int64_t selected_in(const gb_py_cut *c, int64_t from, int64_t to) {

@@ -1,8 +1,7 @@
-/* ufunc.c: ufuncs on host storages, arrays, host Fields and numbers. What a call comes to depends
- * on the ufunc, on Metas, shapes and dtypes alone: gridbuf.storage.ufuncs says it once, and it is
- * remembered here. All other calls are Python's. */
-#include "storage.h"
-#include "../field/field.h"
+/* storage_ufuncs.c: ufuncs of host storages, arrays, host Fields and numbers. A call depends on the
+ * ufunc, on Metas, shapes and dtypes alone: gridbuf/named/ufuncs.py resolves it once (`prepared`),
+ * and the resolution is remembered here. All other calls are Python's. */
+#include "named.h"
 
 #define MOST_INPUTS 2
 
@@ -248,5 +247,8 @@ static PyObject *of_class(PyObject *ufunc, PyObject *const *in, int n, PyObject 
 }
 
 PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *found = gb_py_ufunc_reduced(args, kwargs);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
     return gb_py_array_ufunc(of_class, GB_PY_UP_STORAGE_UFUNC, args, kwargs);
 }
