@@ -24,8 +24,8 @@ from gridbuf.distributed.plans.plan import Plan, on_blocks
 from gridbuf.distributed.plans.planning import KeptPlans, Planner
 from gridbuf.distributed.plans.vectors import items_of
 from gridbuf.distributed.whole_fields import field_info
-from gridbuf.distributed.whole_fields.collective_context import Ground
-from gridbuf.distributed.whole_fields.field_info import Subject
+from gridbuf.distributed.whole_fields.collective_context import Context
+from gridbuf.distributed.whole_fields.field_info import FieldInfo
 from gridbuf.distributed.whole_fields.moving import Elsewhere, gathering, redistributing, scattering
 from gridbuf.distributed.whole_fields.reductions import (
     checking,
@@ -562,7 +562,7 @@ class Grid:
         """
         return self._call(
             "gather",
-            lambda ranks: gathering(ranks, self._ground, field, root, fill_value, keywords),
+            lambda ranks: gathering(ranks, self._context, field, root, fill_value, keywords),
         )
 
     def scatter(self, array: Any, field: Fields, root: int = 0) -> None:
@@ -600,7 +600,7 @@ class Grid:
         array([[ 6.,  7.,  8.],
                [ 9., 10., 11.]])
         """
-        self._call("scatter", lambda ranks: scattering(ranks, self._ground, array, field, root))
+        self._call("scatter", lambda ranks: scattering(ranks, self._context, array, field, root))
 
     @as_in(gather)
     def redistribute(
@@ -644,7 +644,7 @@ class Grid:
         return self._call(
             "redistribute",
             lambda ranks: redistributing(
-                ranks, self._ground, field, lambda: self._elsewhere(other, keywords), out
+                ranks, self._context, field, lambda: self._elsewhere(other, keywords), out
             ),
         )
 
@@ -657,7 +657,7 @@ class Grid:
             if name in keywords:
                 raise TypeError(f"{name}: what is moved has the field's")
 
-        def make(one: Subject) -> Fields:
+        def make(one: FieldInfo) -> Fields:
             faces = [
                 self.dims[a]
                 for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)
@@ -665,7 +665,7 @@ class Grid:
             ]
             return other.zeros(one.dims, one.dtype, sizes=one.sizes, faces=faces, **keywords)
 
-        return Elsewhere(other._ground, self._ranks_of(other), make)
+        return Elsewhere(other._context, self._ranks_of(other), make)
 
     def _ranks_of(self, other: "Grid") -> list[int] | None:
         """Which of this grid's ranks the other's are; None: the same."""
@@ -723,7 +723,7 @@ class Grid:
         (2.0, (20, 10.0))
         """
         found = self._call(
-            "sum", lambda ranks: summing(ranks, self._ground, "sum", fields, Total.sum)
+            "sum", lambda ranks: summing(ranks, self._context, "sum", fields, Total.sum)
         )
         return found[0] if len(fields) == 1 else tuple(found)
 
@@ -749,7 +749,7 @@ class Grid:
         0.1
         """
         return self._call(
-            "mean", lambda ranks: summing(ranks, self._ground, "mean", [field], Total.mean)
+            "mean", lambda ranks: summing(ranks, self._context, "mean", [field], Total.mean)
         )[0]
 
     @as_in(sum)
@@ -775,7 +775,7 @@ class Grid:
         30.0
         """
         total = self._call(
-            "dot", lambda ranks: multiplying(ranks, self._ground, "dot", [a, b], False)
+            "dot", lambda ranks: multiplying(ranks, self._context, "dot", [a, b], False)
         )
         return total.sum()
 
@@ -801,7 +801,7 @@ class Grid:
         12.0
         """
         total = self._call(
-            "norm", lambda ranks: multiplying(ranks, self._ground, "norm", [field], True)
+            "norm", lambda ranks: multiplying(ranks, self._context, "norm", [field], True)
         )
         return float(total.root())
 
@@ -832,7 +832,7 @@ class Grid:
         3.0
         """
         return self._call(
-            "min", lambda ranks: extreme(ranks, self._ground, "min", field, True, False)
+            "min", lambda ranks: extreme(ranks, self._context, "min", field, True, False)
         )
 
     @as_in(min)
@@ -847,7 +847,7 @@ class Grid:
         3
         """
         return self._call(
-            "max", lambda ranks: extreme(ranks, self._ground, "max", field, False, False)
+            "max", lambda ranks: extreme(ranks, self._context, "max", field, False, False)
         )
 
     @as_in(min)
@@ -870,7 +870,7 @@ class Grid:
         (3, 0)
         """
         found: tuple[int, ...] = self._call(
-            "argmin", lambda ranks: extreme(ranks, self._ground, "argmin", field, True, True)
+            "argmin", lambda ranks: extreme(ranks, self._context, "argmin", field, True, True)
         )
         return found
 
@@ -887,7 +887,7 @@ class Grid:
         (0, 0)
         """
         found: tuple[int, ...] = self._call(
-            "argmax", lambda ranks: extreme(ranks, self._ground, "argmax", field, False, True)
+            "argmax", lambda ranks: extreme(ranks, self._context, "argmax", field, False, True)
         )
         return found
 
@@ -912,7 +912,7 @@ class Grid:
         >>> grid.any(grid.zeros(dtype=bool))
         False
         """
-        true, _ = self._call("any", lambda ranks: truths(ranks, self._ground, "any", field))
+        true, _ = self._call("any", lambda ranks: truths(ranks, self._context, "any", field))
         return bool(true)
 
     @as_in(any)
@@ -931,7 +931,7 @@ class Grid:
         >>> grid.all(grid.ones(dtype=bool))
         True
         """
-        true, points = self._call("all", lambda ranks: truths(ranks, self._ground, "all", field))
+        true, points = self._call("all", lambda ranks: truths(ranks, self._context, "all", field))
         return bool(true == points)
 
     def checksum(self, field: Fields) -> int:
@@ -956,7 +956,7 @@ class Grid:
         >>> one.checksum(one.ones(faces="I")) == four.checksum(four.ones(faces="I", backend="F"))
         True
         """
-        found: int = self._call("checksum", lambda ranks: checking(ranks, self._ground, field))
+        found: int = self._call("checksum", lambda ranks: checking(ranks, self._context, field))
         return found
 
     # ---- Files ----
@@ -1043,7 +1043,7 @@ class Grid:
             "save",
             lambda ranks: saving(
                 ranks,
-                self._ground,
+                self._context,
                 path,
                 fields,
                 attributes,
@@ -1118,7 +1118,7 @@ class Grid:
             return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
 
         found: Checkpoint = self._call(
-            "load", lambda ranks: loading(ranks, self._ground, path, names, verify, make, progress)
+            "load", lambda ranks: loading(ranks, self._context, path, names, verify, make, progress)
         )
         return found
 
@@ -1131,11 +1131,11 @@ class Grid:
         self._engine.connect(channel)
 
     @cached_property
-    def _ground(self) -> Ground:
+    def _context(self) -> Context:
         known: BoundedCache[Any] = BoundedCache(
             64
         )  # geometries and what they are gathered for: a program has a handful
-        return Ground(
+        return Context(
             self.tiles,
             self.dims,
             self._planner.builder,

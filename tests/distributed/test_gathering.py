@@ -276,7 +276,7 @@ def test_land() -> None:
         lambda: nobody.sum([]),
         lambda: nobody.scatter(np.zeros((4, 4)), []),
     ):
-        with pytest.raises(ValueError, match="nobody has a block"):
+        with pytest.raises(ValueError, match="no rank has a block"):
             call()
 
 

@@ -44,7 +44,7 @@ def machine() -> str:
 
 
 def begin(
-    where: Path, beside: Path, store: Store, manifest: manifests.Said, chunks: Mapping[str, Any]
+    where: Path, beside: Path, store: Store, manifest: manifests.Json, chunks: Mapping[str, Any]
 ) -> None:
     """Make the store beside the path; anything at the path that is no checkpoint is left alone."""
     check(where)
@@ -117,7 +117,7 @@ def give_up(beside: Path) -> None:
         _own.discard(beside.name)
 
 
-def end_with(where: Path, beside: Path, store: Store, manifest: manifests.Said) -> None:
+def end_with(where: Path, beside: Path, store: Store, manifest: manifests.Json) -> None:
     """All ranks have written: the manifest, then the name. The checkpoint that was there is removed
     afterwards, where that can be done.
     """

@@ -13,10 +13,10 @@ from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.plans.layouts import dtype_of
 from gridbuf.distributed.whole_fields.collective_context import (
-    Ground,
+    Context,
     summed,
 )
-from gridbuf.distributed.whole_fields.field_info import array_of, bring_back, subject
+from gridbuf.distributed.whole_fields.field_info import array_of, bring_back, info_of
 from gridbuf.distributed.whole_fields.reductions import header
 from gridbuf.validation import boolean
 
@@ -68,7 +68,7 @@ class Checkpoint(dict[str, Any]):
 
 def loading(
     ranks: Any,
-    ground: Ground,
+    context: Context,
     path: Any,
     names: Sequence[str],
     verify: Any,
@@ -77,49 +77,35 @@ def loading(
 ) -> "Checkpoint":
     """The steps of `Grid.load`."""
 
-    def prepare() -> tuple[Path, manifests.Said | None, dict[str, Any]]:
-        boolean(verify, "verify")
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
-        check_progress(progress)
-        where = manifests.read_path(path)
-        found = manifests.read(where) if ground.rank == 0 else None
-        if found is not None:
-            check(found, ground, names, where)
-        return where, found, {"path": str(where), "names": list(names), "verify": verify}
-
-    where, found, words = prepare()
+    boolean(verify, "verify")
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
+    check_progress(progress)
+    where = manifests.read_path(path)
+    found = manifests.read(where) if context.rank == 0 else None
+    if found is not None:
+        check(found, context, names, where)
+    args = {"path": str(where), "names": list(names), "verify": verify}
     topic = Topic(found, found is not None)
-    agreed = ranks.agree("load", words, [topic], needed=True)
+    agreed = ranks.agree("load", args, [topic], needed=True)
     manifest = agreed.topics[0][0]
     wanted = list(names) or list(manifest["fields"])
     sums = np.zeros(len(wanted), np.uint64)
 
-    def get() -> Checkpoint:
-        store = STORES[manifest["store"]]()
-        made = Checkpoint(
-            manifest["attributes"],
-            {name: manifest["fields"][name]["attributes"] for name in wanted},
-        )
-        for i, name in enumerate(wanted):
-            made[name] = get_field(
-                store,
-                where,
-                manifest["fields"][name],
-                ground,
-                name,
-                make,
-                sums[i : i + 1] if verify else None,
-            )
-            if progress is not None:
-                progress((i + 1) / len(wanted))
-        return made
-
-    made = get()
-    agreed = ranks.agree("load", words, values=sums[: ranks.room])
+    store = STORES[manifest["store"]]()
+    fields = {name: manifest["fields"][name] for name in wanted}
+    made = Checkpoint(
+        manifest["attributes"], {name: field["attributes"] for name, field in fields.items()}
+    )
+    for i, name in enumerate(wanted):
+        total = sums[i : i + 1] if verify else None
+        made[name] = get_field(store, where, fields[name], context, name, make, total)
+        if progress is not None:
+            progress((i + 1) / len(wanted))
+    agreed = ranks.agree("load", args, values=sums[: ranks.room])
     total = summed(ranks, sums, agreed)
-    if verify and not ground.decomposition.has_land:  # land is not read
+    if verify and not context.decomposition.has_land:  # land is not read
         for name, number in zip(wanted, total, strict=True):
             if f"{int(number):016x}" != manifest["fields"][name]["checksum"]:
                 raise ValueError(
@@ -129,12 +115,12 @@ def loading(
     return made
 
 
-def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where: Path) -> None:
+def check(manifest: manifests.Json, context: Context, names: Sequence[str], where: Path) -> None:
     tiles = tuple(tuple(tile) for tile in manifest["tiles"])
-    if (tiles, tuple(manifest["dims"])) != (ground.tiles, ground.dims):
+    if (tiles, tuple(manifest["dims"])) != (context.tiles, context.dims):
         raise ValueError(
             f"path: {str(where)!r} has tiles {tiles} along {tuple(manifest['dims'])}, this grid"
-            f" {ground.tiles} along {ground.dims}"
+            f" {context.tiles} along {context.dims}"
         )
     for name in names:
         if name not in manifest["fields"]:
@@ -153,8 +139,8 @@ def check(manifest: manifests.Said, ground: Ground, names: Sequence[str], where:
 def get_field(
     store: Store,
     where: Path,
-    field: manifests.Said,
-    ground: Ground,
+    field: manifests.Json,
+    context: Context,
     name: str,
     make: Callable[..., Any],
     sums: Any,
@@ -162,23 +148,23 @@ def get_field(
     """A field on this rank's blocks, read from its own boxes alone."""
     dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
     shape = field["shapes"][0]
-    sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in ground.dims}
+    sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in context.dims}
     faces = [dim for dim, position in field["positions"].items() if position == "face"]
-    for tile in sorted({block.tile for block in ground.blocks}):
+    for tile in sorted({block.tile for block in context.blocks}):
         store.examine(where, field["arrays"][tile], field, field["shapes"][tile])
     made = make(field.get("layout", {}), dims, dtype, sizes=sizes, faces=faces)
-    one = subject(made, ground.blocks, ground.dims, name)
+    one = info_of(made, context.blocks, context.dims, name)
     if one is None:
         return made
-    end, head = ground.end(one), header(one.dims, one.dtype)
+    end, head = context.end(one), header(one.dims, one.dtype)
     owned = Copies(None, End(*end))
-    for block, domain in zip(ground.blocks, one.domains, strict=True):
+    for block, domain in zip(context.blocks, one.domains, strict=True):
         array = array_of(domain, dims)
-        box = box_of(block, ground.dims, dims, array.shape)
+        box = box_of(block, context.dims, dims, array.shape)
         store.read(
             where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
         )
         if sums is not None:
-            sums += checksum(domain, one, block, head, owned.owned(block), ground.dims)
+            sums += checksum(domain, one, block, head, owned.owned(block), context.dims)
     bring_back(one)
     return made

@@ -13,33 +13,33 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.distributed.plans.layouts import CENTRE, POSITIONS, dtype_name, dtype_of, order_of
-from gridbuf.distributed.whole_fields.collective_context import Ground
-from gridbuf.distributed.whole_fields.field_info import Subject
+from gridbuf.distributed.whole_fields.collective_context import Context
+from gridbuf.distributed.whole_fields.field_info import FieldInfo
 from gridbuf.distributed.whole_fields.moving import shapes
 from gridbuf.strides import address
 
-Said = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Wrong(Exception):
     """A manifest differs from the output of `describe`."""
 
 
-def check_all(found: Said) -> None:
+def check_all(found: Json) -> None:
     """Hold all that is used of a manifest to be of the kind that `describe` writes, and of sizes
     that fit each other.
     """
-    dims = held(found, "dims", "", "list of names", are(is_name))
-    tiles = held(
+    dims = entry_of(found, "dims", "", "list of names", list_of(is_name))
+    tiles = entry_of(
         found,
         "tiles",
         "",
         "list of shapes along the dims",
-        are(lambda tile: is_shape(tile, len(dims))),
+        list_of(lambda tile: is_shape(tile, len(dims))),
     )
-    held(found, "store", "", "name", is_name)
-    held(found, "attributes", "", "dict", lambda given: isinstance(given, dict))
-    for name, its in held(
+    entry_of(found, "store", "", "name", is_name)
+    entry_of(found, "attributes", "", "dict", lambda given: isinstance(given, dict))
+    for name, its in entry_of(
         found, "fields", "", "dict of fields", lambda given: isinstance(given, dict)
     ).items():
         if not isinstance(its, dict):
@@ -47,16 +47,16 @@ def check_all(found: Said) -> None:
         check_field(f" of {name!r}", its, dims, tiles)
 
 
-def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> None:
-    order = held(
+def check_field(of: str, its: Json, dims: list[str], tiles: list[list[int]]) -> None:
+    order = entry_of(
         its,
         "dims",
         of,
         "list of different names",
-        lambda given: are(is_name)(given) and len({*given}) == len(given),
+        lambda given: list_of(is_name)(given) and len({*given}) == len(given),
     )
-    held(its, "dtype", of, "dtype of NumPy", is_dtype)
-    held(
+    entry_of(its, "dtype", of, "dtype of NumPy", is_dtype)
+    entry_of(
         its,
         "checksum",
         of,
@@ -64,7 +64,7 @@ def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> 
         lambda given: isinstance(given, str) and len(given) == 16,
     )
     cut, count = {*order} & {*dims}, len(tiles)
-    by = held(
+    by = entry_of(
         its,
         "positions",
         of,
@@ -72,24 +72,26 @@ def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> 
         lambda given: (
             isinstance(given, dict)
             and {*given} == cut
-            and are(POSITIONS.__contains__)([*given.values()])
+            and list_of(POSITIONS.__contains__)([*given.values()])
         ),
     )
-    held(
+    entry_of(
         its,
         "arrays",
         of,
         "list of names, one a tile",
-        lambda given: are(is_name)(given) and len(given) == count,
+        lambda given: list_of(is_name)(given) and len(given) == count,
     )
-    shapes = held(
+    shapes = entry_of(
         its,
         "shapes",
         of,
         "list of shapes, one a tile",
-        lambda given: are(lambda shape: is_shape(shape, len(order)))(given) and len(given) == count,
+        lambda given: (
+            list_of(lambda shape: is_shape(shape, len(order)))(given) and len(given) == count
+        ),
     )
-    held(its, "attributes", of, "dict", lambda given: isinstance(given, dict))
+    entry_of(its, "attributes", of, "dict", lambda given: isinstance(given, dict))
     layout = its.get("layout", {"order": order, "halo": [[0, 0]] * len(order), "alignment": 1})
     if not isinstance(layout, dict) or not is_layout(layout, order):
         raise Wrong(f"'layout'{of} is {layout!r}, which is no layout of the dims {order!r}")
@@ -99,16 +101,16 @@ def check_field(of: str, its: Said, dims: list[str], tiles: list[list[int]]) -> 
                 raise Wrong(f"'shapes'{of} is {shapes!r}, which does not fit the tiles {tiles!r}")
 
 
-def held(said: Said, key: str, of: str, what: str, fits: Callable[[Any], bool]) -> Any:
+def entry_of(entry: Json, key: str, of: str, what: str, fits: Callable[[Any], bool]) -> Any:
     """The value of a key; Wrong where it is none that `describe` writes."""
-    if key not in said:
+    if key not in entry:
         raise Wrong(f"it lacks {key!r}{of}")
-    if not fits(said[key]):
-        raise Wrong(f"{key!r}{of} is {said[key]!r}, which is no {what}")
-    return said[key]
+    if not fits(entry[key]):
+        raise Wrong(f"{key!r}{of} is {entry[key]!r}, which is no {what}")
+    return entry[key]
 
 
-def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def list_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and all(map(kind, given))
 
 
@@ -125,13 +127,13 @@ def is_shape(given: Any, ndim: int) -> bool:
     )
 
 
-def is_layout(given: Said, dims: list[str]) -> bool:
+def is_layout(given: Json, dims: list[str]) -> bool:
     """The order of dims in memory, a halo for each, and an alignment in bytes."""
     order, halo, alignment = (given.get(key) for key in ("order", "halo", "alignment"))
     return bool(
-        are(is_name)(order)
+        list_of(is_name)(order)
         and sorted(order or []) == sorted(dims)
-        and are(lambda pair: is_shape(pair, 2) and max(pair) < 2**31)(halo)
+        and list_of(lambda pair: is_shape(pair, 2) and max(pair) < 2**31)(halo)
         and len(halo or []) == len(dims)
         and type(alignment) is int
         and alignment in (1, 2, 4, 8, 16, 32, 64)
@@ -172,7 +174,7 @@ def read_path(path: Any) -> Path:
     return where
 
 
-def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, Said]]:
+def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, Json]]:
     """The user's attributes of the store, and of each field under its name."""
     if not isinstance(given, Mapping):
         raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
@@ -182,7 +184,7 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Said, dict[str, S
         raise TypeError(
             f"attributes: they are kept as JSON, which has no such value: {error}"
         ) from error
-    fields: dict[str, Said] = {name: {} for name in names}
+    fields: dict[str, Json] = {name: {} for name in names}
     for name in names:
         its = copy.pop(name, {})
         if not isinstance(its, dict):
@@ -201,7 +203,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__}")
 
 
-def layout_of_field(field: _core.Field) -> Said:
+def layout_of_field(field: _core.Field) -> Json:
     """How a field lies in memory: `Grid.load` makes such fields."""
     domain = field.domain
     place = address(domain) if domain.size and domain.device == "cpu" else 0
@@ -212,7 +214,7 @@ def layout_of_field(field: _core.Field) -> Said:
     }
 
 
-def keywords_of(layout: Said, dims: Sequence[str], given: Mapping[str, Any]) -> Said:
+def keywords_of(layout: Json, dims: Sequence[str], given: Mapping[str, Any]) -> Json:
     """The keywords of `Grid.empty` for a field that lies as the saved one did, but for those that
     were given.
     """
@@ -240,24 +242,24 @@ def arrays_of(name: str, tiles: int) -> list[str]:
 
 
 def describe(
-    ground: Ground, subjects: Sequence[Subject], dims: Sequence[Sequence[str]], store: str,
+    context: Context, infos: Sequence[FieldInfo], dims: Sequence[Sequence[str]], store: str,
     periodic: Sequence[str], halo: Any,
-    attributes: Said, of_fields: Mapping[str, Said],
-) -> Said:  # fmt: skip
+    attributes: Json, of_fields: Mapping[str, Json],
+) -> Json:  # fmt: skip
     """All of a manifest but the checksums."""
-    fields: dict[str, Said] = {}
+    fields: dict[str, Json] = {}
     used: dict[str, int] = {}
-    for one, order in zip(subjects, dims, strict=True):
+    for one, order in zip(infos, dims, strict=True):
         by = {
-            ground.dims[a]: p
+            context.dims[a]: p
             for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)
         }
-        its_shapes = [list(shape) for shape in shapes(ground, one._replace(dims=tuple(order)))]
+        its_shapes = [list(shape) for shape in shapes(context, one._replace(dims=tuple(order)))]
         fields[one.name] = {
             "dims": list(order),
             "positions": {dim: POSITIONS[p] for dim, p in by.items()},
             "dtype": dtype_name(one.dtype),
-            "arrays": arrays_of(one.name, len(ground.tiles)),
+            "arrays": arrays_of(one.name, len(context.tiles)),
             "shapes": its_shapes,
             "names": [
                 [named(used, dim if by.get(dim, CENTRE) == CENTRE else f"{dim}_face", n) for dim,
@@ -270,8 +272,8 @@ def describe(
         "kind": KIND,
         "version": VERSION,
         "store": store,
-        "dims": list(ground.dims),
-        "tiles": [list(tile) for tile in ground.tiles],
+        "dims": list(context.dims),
+        "tiles": [list(tile) for tile in context.tiles],
         "periodic": list(periodic),
         "halo": [list(pair) for pair in halo],
         "attributes": attributes,
@@ -286,7 +288,7 @@ def named(used: dict[str, int], dim: str, n: int) -> str:
     return name
 
 
-def write(folder: Path, manifest: Said) -> None:
+def write(folder: Path, manifest: Json) -> None:
     """Put it beside what it describes; it is there whole or not at all."""
     beside, text = folder / f"{NAME}.unfinished", json.dumps(manifest, indent=1)
     with writing(folder / NAME, f"{len(text)} bytes"):
@@ -319,7 +321,7 @@ def sync(path: Path) -> None:
         os.close(number)
 
 
-def read(path: Path) -> Said:
+def read(path: Path) -> Json:
     """The manifest of a finished checkpoint; ValueError where it is missing or damaged."""
     if not path.exists():
         raise ValueError(f"path: there is no {str(path)!r}")

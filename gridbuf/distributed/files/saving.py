@@ -13,6 +13,7 @@ a rule.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,22 +30,22 @@ from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.plans.plan import on_blocks
 from gridbuf.distributed.plans.vectors import plain
 from gridbuf.distributed.whole_fields.collective_context import (
-    Ground,
-    agreed_subjects,
-    subjects_of,
+    Context,
+    agreed_infos,
+    infos_of,
     summed,
     way_of,
 )
-from gridbuf.distributed.whole_fields.field_info import Subject
+from gridbuf.distributed.whole_fields.field_info import FieldInfo
 from gridbuf.distributed.whole_fields.reductions import header, of_block
 from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
 
 
-def places(ground: Ground, one: Subject, tile: int) -> Index:
+def places(context: Context, one: FieldInfo, tile: int) -> Index:
     """How many places a field has along each of the grid's dims; 1 where it lacks the dim."""
     by = dict(zip(one.geometry.axes, one.geometry.positions, strict=True))
-    return tuple(n + 1 - by[a] if a in by else 1 for a, n in enumerate(ground.tiles[tile]))
+    return tuple(n + 1 - by[a] if a in by else 1 for a, n in enumerate(context.tiles[tile]))
 
 
 def cut_into(sizes: Sequence[Index], pieces: Sequence[Index]) -> list[tuple[Cuts, ...]]:
@@ -59,12 +60,12 @@ def cut_into(sizes: Sequence[Index], pieces: Sequence[Index]) -> list[tuple[Cuts
     return found
 
 
-def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
+def blockwise(context: Context, one: FieldInfo) -> tuple[End, list[Index]]:
     """Pieces as large as the blocks of a regular cut, each written by the rank of the block that it
     is; how large they are on each tile.
     """
-    there = ground.decomposition
-    extents = [places(ground, one, t) for t in range(len(ground.tiles))]
+    there = context.decomposition
+    extents = [places(context, one, t) for t in range(len(context.tiles))]
     pieces = []
     for cuts in there.cuts:
         pieces.append(
@@ -72,16 +73,16 @@ def blockwise(ground: Ground, one: Subject) -> tuple[End, list[Index]]:
         )
     cut = cut_into(extents, pieces)
     owners: list[int | None] = []
-    for block in Decomposition(cut, ground.size).blocks():
+    for block in Decomposition(cut, context.size).blocks():
         index = tuple(
             min(i, count - 1)
             for i, count in zip(block.index, there.counts[block.tile], strict=True)
         )
         rank = there.rank_of(there.number_at(block.tile, index))
         owners.append(
-            block.number % ground.size if rank is None else rank
+            block.number % context.size if rank is None else rank
         )  # land has faces, beside blocks
-    end = ground.by_places(one, cut, owners)
+    end = context.by_places(one, cut, owners)
     return end, pieces
 
 
@@ -93,24 +94,24 @@ def largest(axis: Cuts) -> int:
     return max(-(-axis.n // axis.count), 1)
 
 
-def in_slabs(ground: Ground, one: Subject, dims: Sequence[str]) -> End:
+def in_slabs(context: Context, one: FieldInfo, dims: Sequence[str]) -> End:
     """As many slabs along the slowest dim that the grid cuts as there are ranks, so that each
     writes long runs.
     """
-    along = next((ground.dims.index(dim) for dim in dims if dim in ground.dims), None)
-    extents = [places(ground, one, t) for t in range(len(ground.tiles))]
+    along = next((context.dims.index(dim) for dim in dims if dim in context.dims), None)
+    extents = [places(context, one, t) for t in range(len(context.tiles))]
     pieces = [
         tuple(
-            max(-(-n // ground.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)
+            max(-(-n // context.size), 1) if a == along else max(n, 1) for a, n in enumerate(extent)
         )
         for extent in extents
     ]
     cut = cut_into(extents, pieces)
-    tiles = pairwise(Decomposition(cut, ground.size).first)
+    tiles = pairwise(Decomposition(cut, context.size).first)
     owners = [
-        (i + t) % ground.size for t, (first, end) in enumerate(tiles) for i in range(end - first)
+        (i + t) % context.size for t, (first, end) in enumerate(tiles) for i in range(end - first)
     ]  # each begins elsewhere
-    return ground.by_places(one, cut, owners)
+    return context.by_places(one, cut, owners)
 
 
 AT_ONCE = 2**18  # points of one step of a checksum, which takes several times their memory
@@ -150,98 +151,93 @@ def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
     return {**options, **({"chunks": its} if "chunks" in options else {})}
 
 
+def read_names_of(fields: Mapping[str, Any]) -> list[str]:
+    if not fields:
+        raise ValueError("fields: none were given to be saved")
+    for name in fields:
+        if not name.isidentifier():
+            raise ValueError(f"fields: {name!r} is no name; letters, digits and _ are allowed")
+    return list(fields)
+
+
 def saving(
-    ranks: Any, ground: Ground, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
+    ranks: Any, context: Context, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
     options: Mapping[str, Any], periodic: Sequence[str], halo: Any,
     progress: Callable[[float], Any] | None,
 ) -> None:  # fmt: skip
     """The steps of `Grid.save`."""
-    names = list(fields)
-
-    def prepare() -> tuple[Path, str, Store, list[Subject], Any, dict[str, Any]]:
-        if not names:
-            raise ValueError("fields: none were given to be saved")
-        for name in names:
-            if not name.isidentifier():
-                raise ValueError(f"fields: {name!r} is no name; letters, digits and _ are allowed")
-        where, kind = manifests.read_path(path), read_format(format)
-        check_progress(progress)
-        if kind == "npy" and options:
-            raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is 'npy'")
-        mine = subjects_of(ground, fields.values(), names)
-        its = read_options(options, {dim for one in mine for dim in one.dims})
-        store = STORES[kind](**its)
-        for one in mine:
-            store.check(one.dtype, one.name)
-        said = manifests.read_attributes(attributes, names)
-        words = {
-            "path": str(where),
-            "format": kind,
-            "attributes": said,
-            "names": names,
-            "options": [its.get("chunks"), its.get("shards")],
-        }
-        return where, kind, store, mine, said, words
-
-    where, kind, store, mine, said, words = prepare()
+    names = read_names_of(fields)
+    where, kind = manifests.read_path(path), read_format(format)
+    check_progress(progress)
+    if kind == "npy" and options:
+        raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is 'npy'")
+    mine = infos_of(context, fields.values(), names)
+    options = read_options(options, {dim for info in mine for dim in info.dims})
+    store = STORES[kind](**options)
+    for info in mine:
+        store.check(info.dtype, info.name)
+    both_attributes = manifests.read_attributes(attributes, names)
+    args = {
+        "path": str(where),
+        "format": kind,
+        "attributes": both_attributes,
+        "names": names,
+        "options": [options.get("chunks"), options.get("shards")],
+    }
     layouts = [
-        manifests.layout_of_field(on_blocks(given, len(ground.blocks), name)[0])
+        manifests.layout_of_field(on_blocks(given, len(context.blocks), name)[0])
         for name, given in fields.items()
         if mine
     ]
-    tell = {"beside": checkpoint_folders.name_for(where), "layouts": layouts}
-    subjects, tale, _ = agreed_subjects(
-        ranks, ground, "save", words, ground.first, mine, names, tell
-    )
-    manifest = manifests.describe(ground, subjects, tale["dims"], kind, periodic, halo, *said)
-    for one, layout in zip(subjects, tale["layouts"], strict=True):
-        manifest["fields"][one.name]["layout"] = layout
-    cuts = [
-        ground.memo(
-            ("cut", kind, one.geometry, tuple(dims), str(one.sizes)),
-            lambda: pieces_of(ground, one, dims, kind),  # noqa: B023
-        )
-        for one, dims in zip(subjects, tale["dims"], strict=True)
-    ]
-    beside = where.with_name(tale["beside"])
+    extras = {"beside": checkpoint_folders.name_for(where), "layouts": layouts}
+    infos, extra, _ = agreed_infos(ranks, context, "save", args, context.first, mine, names, extras)
+    orders = extra["dims"]
+    manifest = manifests.describe(context, infos, orders, kind, periodic, halo, *both_attributes)
+    cuts = []
+    for info, dims, layout in zip(infos, orders, extra["layouts"], strict=True):
+        manifest["fields"][info.name]["layout"] = layout
+        key = "cut", kind, info.geometry, tuple(dims), str(info.sizes)
+        cuts.append(context.memo(key, partial(pieces_of, context, info, dims, kind)))
+    beside = where.with_name(extra["beside"])
     try:
-        if ground.rank == 0:
-            chunks = {one.name: sizes for one, (_, sizes) in zip(subjects, cuts, strict=True)}
+        if context.rank == 0:
+            chunks = {info.name: sizes for info, (_, sizes) in zip(infos, cuts, strict=True)}
             checkpoint_folders.begin(where, beside, store, manifest, chunks)
-        ranks.agree("save", words)
-        sums = np.zeros(len(subjects), np.uint64)
-        for i, (one, dims, (end, _)) in enumerate(zip(subjects, tale["dims"], cuts, strict=True)):
-            pieces = moved(ranks, ground, one, dims, end, kind)
-            put(store, beside, manifest["fields"][one.name], ground, one, dims, pieces, sums, i)
+        ranks.agree("save", args)
+        sums = np.zeros(len(infos), np.uint64)
+        for i, (info, dims, (end, _)) in enumerate(zip(infos, orders, cuts, strict=True)):
+            pieces = moved(ranks, context, info, dims, end, kind)
+            entry = manifest["fields"][info.name]
+            sums[i] = put(store, beside, entry, context, info, dims, pieces)
             if progress is not None:
-                progress((i + 1) / len(subjects))
-        agreed = ranks.agree("save", words, values=sums[: ranks.room])
+                progress((i + 1) / len(infos))
+        agreed = ranks.agree("save", args, values=sums[: ranks.room])
         total = summed(ranks, sums, agreed)
         for field, number in zip(manifest["fields"].values(), total, strict=True):
             field["checksum"] = f"{int(number):016x}"
-        if ground.rank == 0:
+        if context.rank == 0:
             checkpoint_folders.end_with(where, beside, store, manifest)
-        ranks.agree("save", words)
+        ranks.agree("save", args)
     except BaseException as error:
         try:
             ranks.fail(error)  # first: other ranks still write there
         finally:
-            if ground.rank == 0:
+            if context.rank == 0:
                 checkpoint_folders.give_up(beside)
         raise
 
 
 def pieces_of(
-    ground: Ground, one: Subject, dims: Sequence[str], kind: str
+    context: Context, one: FieldInfo, dims: Sequence[str], kind: str
 ) -> tuple[End, list[list[int]]]:
     """The ranks that write each place, and the sizes of pieces on each tile, along the array's
     dims.
     """
     if kind == "npy":
-        return in_slabs(ground, one, dims), []
-    end, sizes = blockwise(ground, one)
+        return in_slabs(context, one, dims), []
+    end, sizes = blockwise(context, one)
     return end, [
-        [max(n, 1) for n in one.shape(dims, dict(zip(ground.dims, size, strict=True)))]
+        [max(n, 1) for n in one.shape(dims, dict(zip(context.dims, size, strict=True)))]
         for size in sizes
     ]
 
@@ -258,64 +254,46 @@ Pieces = list[tuple[Block, NDArray[Any]]]
 
 
 def moved(
-    ranks: Any, ground: Ground, one: Subject, dims: Sequence[str], end: End, kind: str
+    ranks: Any, context: Context, info: FieldInfo, dims: Sequence[str], end: End, kind: str
 ) -> Pieces:
     """The pieces of a field that this rank writes."""
-    blocks = [block for block in end.decomposition.blocks_of(ground.rank) if all(block.shape)]
-
-    def begin() -> tuple[Pieces, Transfer]:
-        made = [
-            np.asarray(
-                _core.zeros(
-                    one.shape(dims, dict(zip(ground.dims, block.shape, strict=True))), one.dtype
-                )
-            )
-            for block in blocks
-        ]
-        way = way_of(
-            ground,
-            ("save", kind, one.geometry, tuple(dims)),
-            one,
-            plain(0),
-            dims,
-            ground.copies(one, straight=True),
-            (ground.end(one), end),
-            (ground.blocks, blocks),
-            (ground.decomposition.rank_of, end.decomposition.rank_of),
-        )
-        arrays = {block.number: array for block, array in zip(blocks, made, strict=True)}
-        return (
-            list(zip(blocks, made, strict=True)),
-            Transfer([way], [ground.arrays(one, dims)], [arrays]).pack(),
-        )
-
-    pieces, transfer = begin()
-    transfer.run(ranks)
-    return pieces
+    blocks = [block for block in end.decomposition.blocks_of(context.rank) if all(block.shape)]
+    arrays = {}
+    for block in blocks:
+        shape = info.shape(dims, dict(zip(context.dims, block.shape, strict=True)))
+        arrays[block.number] = np.asarray(_core.zeros(shape, info.dtype))
+    way = way_of(
+        context,
+        ("save", kind, info.geometry, tuple(dims)),
+        info,
+        plain(0),
+        dims,
+        context.copies(info, straight=True),
+        (context.end(info), end),
+        (context.blocks, blocks),
+        (context.decomposition.rank_of, end.decomposition.rank_of),
+    )
+    Transfer([way], [context.arrays(info, dims)], [arrays]).pack().run(ranks)
+    return [(block, arrays[block.number]) for block in blocks]
 
 
 def put(
-    store: Store, folder: Path, field: Mapping[str, Any], ground: Ground, one: Subject,
+    store: Store, folder: Path, entry: Mapping[str, Any], context: Context, info: FieldInfo,
     dims: Sequence[str], pieces: Pieces,
-    sums: NDArray[np.uint64], i: int,
-) -> None:  # fmt: skip
-    """Write what is this rank's, and add its checksum."""
-    head = header(one.dims, one.dtype)
+) -> np.uint64:  # fmt: skip
+    """Write the pieces of this rank; the sum of their checksums."""
+    head, total = header(info.dims, info.dtype), 0
     for block, array in pieces:
-        store.write(
-            folder,
-            field["arrays"][block.tile],
-            box_of(block, ground.dims, dims, array.shape),
-            array,
-        )
-        whole = tuple((0, block.shape[a]) for a in one.geometry.axes)
-        sums[i : i + 1] += checksum(
-            _core.Field(array, dims=tuple(dims)), one, block, head, [whole], ground.dims
-        )
+        box = box_of(block, context.dims, dims, array.shape)
+        store.write(folder, entry["arrays"][block.tile], box, array)
+        whole = tuple((0, block.shape[a]) for a in info.geometry.axes)
+        field = _core.Field(array, dims=tuple(dims))
+        total += int(checksum(field, info, block, head, [whole], context.dims))
+    return np.uint64(total % 2**64)
 
 
 def checksum(
-    field: _core.Field, one: Subject, block: Block, head: int, parts: Any, names: Sequence[str]
+    field: _core.Field, one: FieldInfo, block: Block, head: int, parts: Any, names: Sequence[str]
 ) -> np.uint64:
     """Of parts of a block, a few points at a time."""
     total = 0

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridbuf.distributed.files.manifests import Said, sync, writing
+from gridbuf.distributed.files.manifests import Json, sync, writing
 from gridbuf.distributed.plans.layouts import dtype_of
 
 Box = Sequence[slice]
@@ -26,7 +26,7 @@ class Store(Protocol):
         """ValueError that names the field where such elements cannot be kept."""
 
     def prepare(
-        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+        self, folder: Path, entry: Json, chunks: Mapping[str, Sequence[Sequence[int]]]
     ) -> None:
         """One rank makes the arrays, without values: their shapes and dtypes; of each field the
         size of its pieces on each tile.
@@ -38,14 +38,14 @@ class Store(Protocol):
     def finish(self, folder: Path) -> None:
         """One rank, when all is written."""
 
-    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> Any:
+    def examine(self, folder: Path, name: str, entry: Json, shape: Sequence[int]) -> Any:
         """ValueError where an array differs from the manifest, before memory is made for it."""
 
     def read(
         self,
         folder: Path,
         name: str,
-        said: Said,
+        entry: Json,
         shape: Sequence[int],
         box: Box,
         target: NDArray[Any],
@@ -81,9 +81,9 @@ class NumpyFiles:
             raise ValueError(lacking)
 
     def prepare(
-        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+        self, folder: Path, entry: Json, chunks: Mapping[str, Sequence[Sequence[int]]]
     ) -> None:
-        for field in said["fields"].values():
+        for field in entry["fields"].values():
             for name, shape in zip(field["arrays"], field["shapes"], strict=True):
                 dtype = raw(dtype_of(field["dtype"]))
                 header = {
@@ -124,9 +124,9 @@ class NumpyFiles:
     def finish(self, folder: Path) -> None:
         sync(folder)
 
-    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> int:
+    def examine(self, folder: Path, name: str, entry: Json, shape: Sequence[int]) -> int:
         """The offset of the values in the file, whose header agrees with the manifest."""
-        path, dtype = folder / f"{name}.npy", raw(dtype_of(said["dtype"]))
+        path, dtype = folder / f"{name}.npy", raw(dtype_of(entry["dtype"]))
         try:
             with open(path, "rb") as file:
                 its, fortran, its_dtype = header_of(file)
@@ -149,12 +149,12 @@ class NumpyFiles:
         self,
         folder: Path,
         name: str,
-        said: Said,
+        entry: Json,
         shape: Sequence[int],
         box: Box,
         target: NDArray[Any],
     ) -> None:
-        start, dtype = self.examine(folder, name, said, shape), dtype_of(said["dtype"])
+        start, dtype = self.examine(folder, name, entry, shape), dtype_of(entry["dtype"])
         if prod(shape) and target.size:
             values: Any = np.memmap(folder / f"{name}.npy", raw(dtype), "r", start, tuple(shape))
             target[...] = values[(*box, ...)].view(
@@ -227,14 +227,14 @@ class ZarrArrays:
             raise kind(f"{problem} ({error})") from error
 
     def prepare(
-        self, folder: Path, said: Said, chunks: Mapping[str, Sequence[Sequence[int]]]
+        self, folder: Path, entry: Json, chunks: Mapping[str, Sequence[Sequence[int]]]
     ) -> None:
         import zarr
 
         with quiet(), writing(folder, "metadata"):
             group = zarr.open_group(str(folder), mode="a", zarr_format=3)
-            group.attrs.update(said["attributes"])
-            for field_name, field in said["fields"].items():
+            group.attrs.update(entry["attributes"])
+            for field_name, field in entry["fields"].items():
                 for t, name in enumerate(field["arrays"]):
                     piece = tuple(chunks[field_name][t])
                     inner = tuple(
@@ -285,7 +285,7 @@ class ZarrArrays:
         with quiet(), writing(folder, "metadata"):
             zarr.consolidate_metadata(str(folder), zarr_format=3)
 
-    def examine(self, folder: Path, name: str, said: Said, shape: Sequence[int]) -> None:
+    def examine(self, folder: Path, name: str, entry: Json, shape: Sequence[int]) -> None:
         import zarr
 
         try:
@@ -309,7 +309,7 @@ class ZarrArrays:
             folder,
             name,
             (array.shape, found),
-            (tuple(shape), dtype_of(said["dtype"]).newbyteorder("=")),
+            (tuple(shape), dtype_of(entry["dtype"]).newbyteorder("=")),
         )
         if any(
             n > max(whole, 1)
@@ -322,12 +322,12 @@ class ZarrArrays:
         self,
         folder: Path,
         name: str,
-        said: Said,
+        entry: Json,
         shape: Sequence[int],
         box: Box,
         target: NDArray[Any],
     ) -> None:
-        self.examine(folder, name, said, shape)
+        self.examine(folder, name, entry, shape)
         array = self._open[folder, name]
         if not target.size:
             return
@@ -363,7 +363,7 @@ def damage(why: Any, folder: Path, name: str) -> ValueError:
     return ValueError(f"path: the array {name!r} in {str(folder)!r} is damaged: {why}")
 
 
-def for_xarray(attributes: Said, dtype: np.dtype[Any]) -> Said:
+def for_xarray(attributes: Json, dtype: np.dtype[Any]) -> Json:
     """A fill value of floating-point elements as xarray keeps it in Zarr 3; it opens no other."""
     fill = attributes.get("_FillValue")
     if dtype.kind != "f" or isinstance(fill, bool) or not isinstance(fill, int | float):

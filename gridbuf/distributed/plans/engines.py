@@ -72,7 +72,7 @@ class Engine(Protocol):
         """Begin to serve a grid; ValueError where this engine cannot."""
 
     def prepare(self, plan: Any) -> Transport:
-        """The transport of a plan, which may keep the plan's description and nothing of the fields."""
+        """The transport of a plan. It may keep the description of the plan, and no field."""
 
     def run(self, name: str, make: Callable[[Any], T]) -> T:
         """Make a call that all ranks make, with `Collectives` or `SerialCollectives`."""

@@ -225,7 +225,7 @@ class Carriage:
             rows[turns[0] & 1, : memory.nbytes] = memory
 
     def up(self) -> None:
-        """Start the copy of received messages to the GPU; work that is queued there next sees them."""
+        """Start the copy of received messages to the GPU, before work that is queued later."""
         for memory, (rows, turns) in self._come.shared:
             memory[:] = rows[turns[0] & 1, : memory.nbytes]
         if self._come.here is not None and self._come.ends:

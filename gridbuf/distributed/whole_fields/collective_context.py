@@ -15,7 +15,13 @@ from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.geometry.linking import LinkBuilder, Schedule, sorted_out
 from gridbuf.distributed.plans.checks import check
 from gridbuf.distributed.plans.vectors import Item, Sources
-from gridbuf.distributed.whole_fields.field_info import Subject, array_of, bound_of, subject, told
+from gridbuf.distributed.whole_fields.field_info import (
+    FieldInfo,
+    array_of,
+    bound_of,
+    from_peer,
+    info_of,
+)
 from gridbuf.distributed.whole_fields.transfers import Way
 from gridbuf.validation import integer
 
@@ -23,7 +29,7 @@ T = TypeVar("T")
 RankOf = Callable[[int], int | None]  # the rank of a block; None for land
 
 
-class Ground(NamedTuple):
+class Context(NamedTuple):
     """A grid in collective calls."""
 
     tiles: tuple[Index, ...]
@@ -42,28 +48,28 @@ class Ground(NamedTuple):
             found = self.known[key] = make()
         return found
 
-    def end(self, subject: Subject) -> End:
-        return End(self.decomposition, subject.geometry.axes, subject.geometry.positions)
+    def end(self, info_of: FieldInfo) -> End:
+        return End(self.decomposition, info_of.geometry.axes, info_of.geometry.positions)
 
     def by_places(
-        self, subject: Subject, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
+        self, info_of: FieldInfo, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
     ) -> End:
         """Blocks of other cuts and owners, of which a field has as many points as an array has
         elements.
         """
-        axes = subject.geometry.axes
+        axes = info_of.geometry.axes
         return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
 
-    def copies(self, one: Subject, partner: Index = (), straight: bool = False) -> Copies:
+    def copies(self, one: FieldInfo, partner: Index = (), straight: bool = False) -> Copies:
         """The copies of a field's points and their keepers; `straight`: without seams that turn
         axes.
         """
         return Copies(self.builder.along(one.geometry.axes), self.end(one), partner, straight)
 
-    def partner(self, subjects: Sequence[Subject], its: Sources) -> Index:
+    def partner(self, infos: Sequence[FieldInfo], its: Sources) -> Index:
         """The positions of the other component."""
         return (
-            subjects[its.fields[-1 - its.component]].geometry.positions
+            infos[its.fields[-1 - its.component]].geometry.positions
             if its.item.kind != "scalar"
             else ()
         )
@@ -79,13 +85,13 @@ class Ground(NamedTuple):
     def speaker(self, root: int) -> int:
         return root if self.decomposition.numbers_of(root) else self.first
 
-    def arrays(self, subject: Subject, order: Sequence[str]) -> dict[int, Any]:
+    def arrays(self, info_of: FieldInfo, order: Sequence[str]) -> dict[int, Any]:
         """The points of a field on this rank's blocks, by block."""
-        if not subject.domains:
+        if not info_of.domains:
             return {}
         return {
             block.number: array_of(f, order)
-            for block, f in zip(self.blocks, subject.domains, strict=True)
+            for block, f in zip(self.blocks, info_of.domains, strict=True)
         }
 
 
@@ -96,10 +102,10 @@ def read_root(root: Any, size: int) -> int:
     return found
 
 
-def subjects_of(ground: Ground, given: Iterable[Any], names: Sequence[str]) -> list[Subject]:
+def infos_of(context: Context, given: Iterable[Any], names: Sequence[str]) -> list[FieldInfo]:
     """The given fields, by these names; none on a rank without blocks."""
     found = [
-        subject(each, ground.blocks, ground.dims, name)
+        info_of(each, context.blocks, context.dims, name)
         for each, name in zip(given, names, strict=True)
     ]
     return [one for one in found if one is not None]
@@ -110,7 +116,7 @@ def names_of(count: int) -> list[str]:
 
 
 def check_rule(
-    ground: Ground, item: Item, mine: Sequence[Subject], sources: Sequence[Sources]
+    context: Context, item: Item, mine: Sequence[FieldInfo], sources: Sequence[Sources]
 ) -> None:
     """Refuse a rule that does not fit a seam of the grid; a field without one has values alone,
     which fit everywhere.
@@ -118,22 +124,22 @@ def check_rule(
     if item.kind != "scalar" or item.sign < 0:
         bounds = [bound_of(one) for one in mine]
         for bound, source in zip(bounds, sources, strict=True):
-            check(ground.builder, bounds, source, bound)
+            check(context.builder, bounds, source, bound)
 
 
-def agreed_subjects(
+def agreed_infos(
     ranks: Any,
-    ground: Ground,
+    context: Context,
     call: str,
-    said: Mapping[str, Any],
+    args: Mapping[str, Any],
     speaker: int,
-    mine: Sequence[Subject],
+    mine: Sequence[FieldInfo],
     names: Sequence[str],
-    tell: Mapping[str, Any] | None = None,
+    extras: Mapping[str, Any] | None = None,
     values: Integers | None = None,
     needed: bool = True,
     also: Sequence[Topic] = (),
-) -> tuple[list[Subject], Any, Agreed]:
+) -> tuple[list[FieldInfo], Any, Agreed]:
     """Agree about the fields of a call.
 
     Returns
@@ -142,18 +148,21 @@ def agreed_subjects(
         The fields, also on a rank without blocks; the speaker's extra, with the dims of each field;
         and the whole agreement.
     """
-    facts = {one.name: one.facts() for one in mine} if ground.blocks else None
-    tale = {"dims": [one.dims for one in mine], **(tell or {})}
-    topic = Topic(facts, speaker == ground.rank, tale)
-    agreed = ranks.agree(call, {"fields": len(names), **said}, [topic, *also], values, needed)
+    facts = {one.name: one.facts() for one in mine} if context.blocks else None
+    extra = {"dims": [one.dims for one in mine], **(extras or {})}
+    topic = Topic(facts, speaker == context.rank, extra)
+    agreed = ranks.agree(call, {"fields": len(names), **args}, [topic, *also], values, needed)
     if not agreed.known[0]:
-        raise ValueError(f"{call}: nobody has a block of this grid")
-    heard, tale = agreed.topics[0]
-    if ground.blocks:
-        return list(mine), tale, agreed
+        raise ValueError(f"{call}: no rank has a block of this grid")
+    received, extra = agreed.topics[0]
+    if context.blocks:
+        return list(mine), extra, agreed
     return (
-        [told(name, heard[name], tale["dims"][i], ground.dims) for i, name in enumerate(names)],
-        tale,
+        [
+            from_peer(name, received[name], extra["dims"][i], context.dims)
+            for i, name in enumerate(names)
+        ],
+        extra,
         agreed,
     )
 
@@ -170,9 +179,9 @@ def summed(ranks: Any, values: Integers, agreed: Agreed) -> Integers:
 
 
 def way_of(
-    ground: Ground,
+    context: Context,
     key: Any,
-    subject: Subject,
+    info_of: FieldInfo,
     sources: Sources,
     order: Sequence[str],
     copies: Copies,
@@ -186,15 +195,15 @@ def way_of(
 
     def links() -> Schedule:
         between = Between(copies, *ends)
-        giving = between.giving(blocks[0]) if ground.size > 1 else ()
-        return sorted_out(between.filling, giving, blocks[1], ground.rank, *rank_of)
+        giving = between.giving(blocks[0]) if context.size > 1 else ()
+        return sorted_out(between.filling, giving, blocks[1], context.rank, *rank_of)
 
-    axes = subject.geometry.axes
+    axes = info_of.geometry.axes
     return Way(
         axes,
-        subject.places(order, ground.dims),
+        info_of.places(order, context.dims),
         sources,
-        subject.shape(order),
-        subject.dtype.itemsize,
-        ground.memo(key, links),
+        info_of.shape(order),
+        info_of.dtype.itemsize,
+        context.memo(key, links),
     )

@@ -23,7 +23,7 @@ from gridbuf.distributed.plans.layouts import (
 from gridbuf.distributed.plans.plan import on_blocks
 
 
-class Subject(NamedTuple):
+class FieldInfo(NamedTuple):
     """A field, without halo."""
 
     name: str
@@ -54,7 +54,9 @@ class Subject(NamedTuple):
         return tuple(self.sizes.get(dim, along.get(dim, 1)) for dim in order)
 
 
-def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str) -> Subject | None:
+def info_of(
+    given: Any, blocks: Sequence[Block], names: Sequence[str], name: str
+) -> FieldInfo | None:
     """A given field; None on a rank without blocks, where the argument is ignored."""
     if not blocks:
         return None
@@ -64,7 +66,7 @@ def subject(given: Any, blocks: Sequence[Block], names: Sequence[str], name: str
     staged = [(a, b) for a, b in zip(there, domains, strict=True) if a is not b]
     readonly = any(field.readonly for field in there)
     sizes = {dim: n for dim, n, _ in bound.extra}
-    return Subject(
+    return FieldInfo(
         name, bound.dtype, bound.dims, bound.geometry, sizes, bound.order, domains, staged, readonly
     )
 
@@ -76,24 +78,26 @@ def on_host(field: _core.Field) -> _core.Field:
     return host
 
 
-def bring_back(one: Subject) -> None:
+def bring_back(one: FieldInfo) -> None:
     """Copy values that were filled on the host to the GPU."""
     for field, host in one.staged:
         _core.copyto(field, host)
 
 
-def bound_of(one: Subject) -> Bound:
+def bound_of(one: FieldInfo) -> Bound:
     """The field as plans have it."""
     extra = tuple((dim, n, (0, 0)) for dim, n in one.sizes.items())
     return Bound(one.name, one.dtype, one.geometry, one.dims, extra, (), one.order)
 
 
-def told(name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequence[str]) -> Subject:
+def from_peer(
+    name: str, facts: Mapping[str, Any], dims: Sequence[str], names: Sequence[str]
+) -> FieldInfo:
     """The field of other ranks' facts."""
     axes = tuple(axis for axis, dim in enumerate(names) if dim in facts["dims"])
     positions = tuple(map(POSITIONS.index, facts["positions"]))
     geometry = Geometry(axes, positions, ((0, 0),) * len(axes))
-    return Subject(
+    return FieldInfo(
         name, dtype_of(facts["dtype"]), tuple(dims), geometry, dict(facts["sizes"]), tuple(dims), []
     )
 

@@ -19,49 +19,49 @@ from gridbuf.distributed.plans.checks import check_apart
 from gridbuf.distributed.plans.layouts import as_field, order_of
 from gridbuf.distributed.plans.vectors import items_of, plain, sources_of
 from gridbuf.distributed.whole_fields.collective_context import (
-    Ground,
-    agreed_subjects,
+    Context,
+    agreed_infos,
     check_rule,
+    infos_of,
     names_of,
     read_root,
-    subjects_of,
     way_of,
 )
-from gridbuf.distributed.whole_fields.field_info import Subject, array_of, bring_back, subject
+from gridbuf.distributed.whole_fields.field_info import FieldInfo, array_of, bring_back, info_of
 from gridbuf.distributed.whole_fields.transfers import Transfer
 
 
-def whole_tiles(ground: Ground, one: Subject, root: int) -> End:
+def whole_tiles(context: Context, one: FieldInfo, root: int) -> End:
     """One block a tile, of one rank, with as many places as a field has points there."""
     faces = {a for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p}
-    cuts = [tuple(Cuts(n + (a in faces), 1) for a, n in enumerate(tile)) for tile in ground.tiles]
-    return ground.by_places(one, cuts, [root] * len(ground.tiles))
+    cuts = [tuple(Cuts(n + (a in faces), 1) for a, n in enumerate(tile)) for tile in context.tiles]
+    return context.by_places(one, cuts, [root] * len(context.tiles))
 
 
-def shapes(ground: Ground, one: Subject) -> list[Index]:
+def shapes(context: Context, one: FieldInfo) -> list[Index]:
     """Of a field on each whole tile, in the order of its dims."""
     faces = {
-        ground.dims[a]
+        context.dims[a]
         for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True)
         if not p
     }
     extents = (
-        {dim: n + (dim in faces) for dim, n in zip(ground.dims, tile, strict=True)}
-        for tile in ground.tiles
+        {dim: n + (dim in faces) for dim, n in zip(context.dims, tile, strict=True)}
+        for tile in context.tiles
     )
     return [one.shape(one.dims, along) for along in extents]
 
 
 def make(
-    ground: Ground, one: Subject, fill_value: Any, keywords: Mapping[str, Any]
+    context: Context, one: FieldInfo, fill_value: Any, keywords: Mapping[str, Any]
 ) -> list[_core.Field]:
     """The root's new fields, one a tile, filled where there is land."""
     for name in ("dims", "halo", "dtype", "shape"):
         if name in keywords:
             raise TypeError(f"{name}: what is gathered has the field's")
     found = []
-    for shape in shapes(ground, one):
-        if ground.decomposition.has_land:
+    for shape in shapes(context, one):
+        if context.decomposition.has_land:
             found.append(
                 _core.Field.full(shape, fill_value, dtype=one.dtype, dims=one.dims, **keywords)
             )
@@ -71,81 +71,72 @@ def make(
 
 
 def gathering(
-    ranks: Any, ground: Ground, given: Any, root: Any, fill_value: Any, keywords: Mapping[str, Any]
+    ranks: Any,
+    context: Context,
+    given: Any,
+    root: Any,
+    fill_value: Any,
+    keywords: Mapping[str, Any],
 ) -> Any:
     """The steps of `Grid.gather`."""
     (item,) = items_of((given,))
-    sources = sources_of([item], ground.builder)
+    sources = sources_of([item], context.builder)
     names = names_of(len(sources))
-
-    def prepare() -> tuple[int, list[Subject], list[list[_core.Field]]]:
-        where = read_root(root, ground.size)
-        mine = subjects_of(ground, item.fields, names)
-        if mine:
-            check_rule(ground, item, mine, sources)
-        return (
-            where,
-            mine,
-            [make(ground, one, fill_value, keywords) for one in mine if where == ground.rank],
-        )
-
-    where, mine, made = prepare()
-    speaker = ground.speaker(where)
-    orders = [order_of(its[0].dims, its[0].strides) for its in made] or [one.dims for one in mine]
-    orders = orders[:1] * len(
-        orders
-    )  # two that stand for each other where axes turn travel in one order
-    said = {"root": where, "rule": f"{item.kind}, sign {item.sign}"}
-    subjects, tale, _ = agreed_subjects(
-        ranks, ground, "gather", said, speaker, mine, names, {"orders": orders}
+    root = read_root(root, context.size)
+    at_root = root == context.rank
+    mine = infos_of(context, item.fields, names)
+    if mine:
+        check_rule(context, item, mine, sources)
+    made = [make(context, info, fill_value, keywords) for info in mine if at_root]
+    orders = [order_of(each[0].dims, each[0].strides) for each in made] or [
+        info.dims for info in mine
+    ]
+    orders = [orders[0] for _ in orders]  # two components travel in one order
+    args = {"root": root, "rule": f"{item.kind}, sign {item.sign}"}
+    infos, extra, _ = agreed_infos(
+        ranks, context, "gather", args, context.speaker(root), mine, names, {"orders": orders}
     )
-
-    def begin() -> tuple[list[list[_core.Field]], Transfer]:
-        new = where == ground.rank and not ground.blocks  # the root did not know what to make
-        filled = [make(ground, one, fill_value, keywords) for one in subjects] if new else made
-        partners = [ground.partner(subjects, its) for its in sources]
-        ways = [
+    orders = extra["orders"]
+    if at_root and not context.blocks:  # the facts of the fields came from other ranks
+        made = [make(context, info, fill_value, keywords) for info in infos]
+    ways = []
+    for info, source, order in zip(infos, sources, orders, strict=True):
+        partner, end = context.partner(infos, source), whole_tiles(context, info, root)
+        ways.append(
             way_of(
-                ground,
-                ("gather", where, one.geometry, partner),
-                one,
-                sources[i],
-                tale["orders"][i],
-                ground.copies(one, partner),
-                (ground.end(one), end := whole_tiles(ground, one, where)),
-                (ground.blocks, end.decomposition.blocks_of(ground.rank)),
-                (ground.decomposition.rank_of, lambda number: where),
+                context,
+                ("gather", root, info.geometry, partner),
+                info,
+                source,
+                order,
+                context.copies(info, partner),
+                (context.end(info), end),
+                (context.blocks, end.decomposition.blocks_of(context.rank)),
+                (context.decomposition.rank_of, lambda number: root),
             )
-            for i, (one, partner) in enumerate(zip(subjects, partners, strict=True))
-        ]
-        have = [
-            ground.arrays(one, order) for one, order in zip(subjects, tale["orders"], strict=True)
-        ]
-        want = [
-            dict(enumerate(array_of(f, order) for f in its))
-            for its, order in zip(filled, tale["orders"], strict=bool(filled))
-        ]
-        return filled, Transfer(ways, have, want or [{}] * len(ways)).pack()
-
-    made, transfer = begin()
-    transfer.run(ranks)
-    if where != ground.rank:
+        )
+    have = [context.arrays(info, order) for info, order in zip(infos, orders, strict=True)]
+    want: list[dict[int, Any]] = [{} for _ in ways]
+    for tiles, order, arrays in zip(made, orders, want, strict=bool(made)):
+        arrays.update(enumerate(array_of(f, order) for f in tiles))
+    Transfer(ways, have, want).pack().run(ranks)
+    if not at_root:
         return None
-    found = [its[0] if len(its) == 1 else its for its in made]
+    found = [tiles[0] if len(tiles) == 1 else tiles for tiles in made]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def read_whole(array: Any, ground: Ground, one: Subject) -> list[Any]:
+def read_whole(array: Any, context: Context, one: FieldInfo) -> list[Any]:
     """The arrays of a field's whole tiles that were given to be scattered, with their axes in the
     order of its dims.
     """
-    given = list(array) if isinstance(array, list | tuple) and len(ground.tiles) > 1 else [array]
-    if len(given) != len(ground.tiles):
+    given = list(array) if isinstance(array, list | tuple) and len(context.tiles) > 1 else [array]
+    if len(given) != len(context.tiles):
         raise ValueError(
-            f"array: {len(given)} for {len(ground.tiles)} tiles; give a list of one for each"
+            f"array: {len(given)} for {len(context.tiles)} tiles; give a list of one for each"
         )
     found = []
-    for t, (each, shape) in enumerate(zip(given, shapes(ground, one), strict=True)):
+    for t, (each, shape) in enumerate(zip(given, shapes(context, one), strict=True)):
         what = "array" if len(given) == 1 else f"array[{t}]"
         if isinstance(each, _core.Field | _core.StorageBase):
             field = as_field(each, what).domain
@@ -171,67 +162,54 @@ def read_whole(array: Any, ground: Ground, one: Subject) -> list[Any]:
     return found
 
 
-def scattering(ranks: Any, ground: Ground, array: Any, given: Any, root: Any) -> None:
+def scattering(ranks: Any, context: Context, array: Any, given: Any, root: Any) -> None:
     """The steps of `Grid.scatter`."""
-
-    def prepare() -> tuple[int, list[Subject], list[Any]]:
-        where = read_root(root, ground.size)
-        mine = subjects_of(ground, [given], ["field"])
-        for one in mine:
-            if one.readonly:
-                raise ValueError("field: it is read-only, and would be written")
-        return (
-            where,
-            mine,
-            read_whole(array, ground, mine[0]) if mine and where == ground.rank else [],
-        )
-
-    where, mine, tiles = prepare()
-    tell = {"orders": [one.order for one in mine]}
-    subjects, tale, _ = agreed_subjects(
-        ranks, ground, "scatter", {"root": where}, ground.speaker(where), mine, ["field"], tell
+    root = read_root(root, context.size)
+    at_root = root == context.rank
+    mine = infos_of(context, [given], ["field"])
+    if mine and mine[0].readonly:
+        raise ValueError("field: it is read-only, and would be written")
+    tiles = read_whole(array, context, mine[0]) if mine and at_root else []
+    orders = {"orders": [info.order for info in mine]}
+    infos, extra, _ = agreed_infos(
+        ranks, context, "scatter", {"root": root}, context.speaker(root), mine, ["field"], orders
     )
-    one, order = subjects[0], tale["orders"][0]
-
-    def begin() -> Transfer:
-        new = where == ground.rank and not ground.blocks  # the root did not know what to expect
-        whole = read_whole(array, ground, one) if new else tiles
-        check_apart(("field", one.domains), ("the array", whole))
-        end = whole_tiles(ground, one, where)
-        way = way_of(
-            ground,
-            ("scatter", where, one.geometry),
-            one,
-            plain(0),
-            order,
-            Copies(None, end),
-            (end, ground.end(one)),
-            (end.decomposition.blocks_of(ground.rank), ground.blocks),
-            (lambda number: where, ground.decomposition.rank_of),
-        )
-        axes = [one.dims.index(dim) for dim in order]
-        have = {t: its.transpose(axes) for t, its in enumerate(whole)}
-        return Transfer([way], [have], [ground.arrays(one, order)]).pack()
-
-    begin().run(ranks)
-    bring_back(one)
+    (info,), (order,) = infos, extra["orders"]
+    if at_root and not context.blocks:  # the facts of the field came from other ranks
+        tiles = read_whole(array, context, info)
+    check_apart(("field", info.domains), ("the array", tiles))
+    end = whole_tiles(context, info, root)
+    way = way_of(
+        context,
+        ("scatter", root, info.geometry),
+        info,
+        plain(0),
+        order,
+        Copies(None, end),
+        (end, context.end(info)),
+        (end.decomposition.blocks_of(context.rank), context.blocks),
+        (lambda number: root, context.decomposition.rank_of),
+    )
+    axes = [info.dims.index(dim) for dim in order]
+    have = {t: tile.transpose(axes) for t, tile in enumerate(tiles)}
+    Transfer([way], [have], [context.arrays(info, order)]).pack().run(ranks)
+    bring_back(info)
 
 
 class Elsewhere(NamedTuple):
     """The grid that a field is moved to, on a rank that has it."""
 
-    ground: Ground
-    ranks: (
-        list[int] | None
-    )  # of its own ranks those of the grid that the field comes from; None: the same
-    make: Callable[[Subject], Any]  # new fields
+    context: Context
+    # the numbers of its ranks in the grid that the field comes from; None: the same
+    ranks: list[int] | None
+    make: Callable[[FieldInfo], Any]  # new fields
 
     def facts(self) -> Mapping[str, Any]:
         """The facts of the other grid, alike on its ranks and sent to the others."""
-        there = self.ground.decomposition
+        there = self.context.decomposition
         return {
-            "shape": self.ground.tiles,
-            "dims": self.ground.dims,
+            "shape": self.context.tiles,
+            "dims": self.context.dims,
             "cuts": [[described(axis) for axis in tile] for tile in there.cuts],
             "owners": there.owners,
             "size": there.size,
@@ -247,34 +225,24 @@ def described(axis: Cuts) -> list[Any]:
     ]
 
 
-def heard(facts: Mapping[str, Any]) -> Decomposition:
+def decomposition_from(facts: Mapping[str, Any]) -> Decomposition:
     cuts = [tuple(Cuts(*axis) for axis in tile) for tile in facts["cuts"]]
     return Decomposition(cuts, facts["size"], facts["owners"])
 
 
 def redistributing(
-    ranks: Any, ground: Ground, given: Any, other: Callable[[], Elsewhere | None], out: Any
+    ranks: Any, context: Context, given: Any, other: Callable[[], Elsewhere | None], out: Any
 ) -> Any:
     """The steps of `Grid.redistribute`."""
-
-    def prepare() -> tuple[Elsewhere | None, list[Subject]]:
-        there = other()
-        if there is not None and (there.ground.tiles, there.ground.dims) != (
-            ground.tiles,
-            ground.dims,
-        ):
-            raise ValueError(
-                f"other: its tiles are {there.ground.tiles} along {there.ground.dims}, those of"
-                f" this grid {ground.tiles} along {ground.dims}"
-            )
-        mine = subject(given, ground.blocks, ground.dims, "field")
-        return there, [mine] if mine else []
-
-    there, mine = prepare()
-    topic = Topic(there.facts() if there else None, there is not None and there.ground.rank == 0)
-    tell = {"orders": [one.order for one in mine]}
-    subjects, tale, agreed = agreed_subjects(
-        ranks, ground, "redistribute", {}, ground.first, mine, ["field"], tell, also=[topic]
+    there = other()
+    if there is not None:
+        check_tiles(there.context, context)
+    own = info_of(given, context.blocks, context.dims, "field")
+    mine = [own] if own else []
+    topic = Topic(there.facts() if there else None, there is not None and there.context.rank == 0)
+    orders = {"orders": [info.order for info in mine]}
+    (info,), extra, agreed = agreed_infos(
+        ranks, context, "redistribute", {}, context.first, mine, ["field"], orders, also=[topic]
     )
     facts = agreed.topics[1][0]
     if facts is None:
@@ -282,58 +250,59 @@ def redistributing(
             "other: None on every rank; where a rank is in the other grid's communicator it is that"
             " grid"
         )
-    (one,), order, decomposition = subjects, tale["orders"][0], heard(facts)
-
-    theirs = facts["ranks"]
-    blocks: tuple[Block, ...] = there.ground.blocks if there else ()
+    decomposition, numbers = decomposition_from(facts), facts["ranks"]
+    blocks: tuple[Block, ...] = there.context.blocks if there else ()
+    (order,) = extra["orders"]
 
     def target_rank(number: int) -> int | None:
         rank = decomposition.rank_of(number)
-        return rank if theirs is None or rank is None else int(theirs[rank])
+        return rank if numbers is None or rank is None else int(numbers[rank])
 
-    def begin() -> tuple[tuple[Any, Subject | None], Transfer]:
-        made, its = allocate(there, one, out)
-        way = way_of(
-            ground,
-            ("redistribute", one.geometry, str(facts)),
-            one,
-            plain(0),
-            order,
-            ground.copies(one, straight=True),
-            (ground.end(one), End(decomposition, one.geometry.axes, one.geometry.positions)),
-            (ground.blocks, blocks),
-            (ground.decomposition.rank_of, target_rank),
-        )
-        want = {
-            block.number: array_of(f, order)
-            for block, f in zip(blocks, its.domains if its else (), strict=True)
-        }
-        return (made, its), Transfer([way], [ground.arrays(one, order)], [want]).pack()
-
-    (made, its), transfer = begin()
-    transfer.run(ranks)
-    if its is not None:
-        bring_back(its)
+    made, target = allocate(there, info, out)
+    way = way_of(
+        context,
+        ("redistribute", info.geometry, str(facts)),
+        info,
+        plain(0),
+        order,
+        context.copies(info, straight=True),
+        (context.end(info), End(decomposition, info.geometry.axes, info.geometry.positions)),
+        (context.blocks, blocks),
+        (context.decomposition.rank_of, target_rank),
+    )
+    domains = target.domains if target else ()
+    want = {b.number: array_of(f, order) for b, f in zip(blocks, domains, strict=True)}
+    Transfer([way], [context.arrays(info, order)], [want]).pack().run(ranks)
+    if target is not None:
+        bring_back(target)
     return made
 
 
-def allocate(there: Elsewhere | None, one: Subject, out: Any) -> tuple[Any, Subject | None]:
-    """The fields that are filled on this rank, as given and as a Subject."""
+def check_tiles(other: Context, context: Context) -> None:
+    if (other.tiles, other.dims) != (context.tiles, context.dims):
+        raise ValueError(
+            f"other: its tiles are {other.tiles} along {other.dims}, those of this grid"
+            f" {context.tiles} along {context.dims}"
+        )
+
+
+def allocate(there: Elsewhere | None, one: FieldInfo, out: Any) -> tuple[Any, FieldInfo | None]:
+    """The fields that are filled on this rank, as given and as a FieldInfo."""
     if there is None:
         return None, None
     made = there.make(one) if out is None else out
-    its = subject(made, there.ground.blocks, there.ground.dims, "out")
-    if its is None:
+    target = info_of(made, there.context.blocks, there.context.dims, "out")
+    if target is None:
         return made, None
     for what, ours, theirs in (
-        ("dtype", one.dtype, its.dtype),
-        ("dims", sorted(one.dims), sorted(its.dims)),
-        ("positions", one.facts()["positions"], its.facts()["positions"]),
-        ("sizes", one.sizes, its.sizes),
+        ("dtype", one.dtype, target.dtype),
+        ("dims", sorted(one.dims), sorted(target.dims)),
+        ("positions", one.facts()["positions"], target.facts()["positions"]),
+        ("sizes", one.sizes, target.sizes),
     ):
         if ours != theirs:
             raise ValueError(f"out: its {what} is {theirs}, that of the field {ours}")
-    if its.readonly:
+    if target.readonly:
         raise ValueError("out: it is read-only, and would be written")
-    check_apart(("out", its.domains), ("field", one.domains))
-    return made, its
+    check_apart(("out", target.domains), ("field", one.domains))
+    return made, target

@@ -18,21 +18,21 @@ from gridbuf.distributed.calls import Integers
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.plans.layouts import dtype_name
 from gridbuf.distributed.whole_fields.collective_context import (
-    Ground,
-    agreed_subjects,
+    Context,
+    agreed_infos,
+    infos_of,
     names_of,
-    subjects_of,
     summed,
 )
-from gridbuf.distributed.whole_fields.field_info import Subject, array_of
+from gridbuf.distributed.whole_fields.field_info import FieldInfo, array_of
 from gridbuf.exact.sums import Total
 from gridbuf.names import canonical
 
-Words = NDArray[np.uint64]
+Integers64 = NDArray[np.uint64]
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def mixed(words: Words) -> Words:
+def mixed(words: Integers64) -> Integers64:
     """Other words, each bit of which depends on all bits of one: the finalizer of splitmix64."""
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -76,7 +76,7 @@ def of_block(
     return total % 2**64
 
 
-def words_of(values: NDArray[Any]) -> list[Words]:
+def words_of(values: NDArray[Any]) -> list[Integers64]:
     """The bytes of each element in words of eight, the last filled up with zeros; of long doubles
     and records those that mean something.
     """
@@ -107,40 +107,40 @@ def words_of(values: NDArray[Any]) -> list[Words]:
 Part = tuple[tuple[int, int], ...]
 
 
-def owned(ground: Ground, one: Subject) -> Iterator[tuple[Block, Any, Part]]:
+def owned(context: Context, one: FieldInfo) -> Iterator[tuple[Block, Any, Part]]:
     """Each block with its part of a field, and which of the points there it owns; along the
     geometry's axes.
     """
 
     def parts() -> list[list[Part]]:
-        copies = ground.copies(one)
-        return [copies.owned(block) for block in ground.blocks]
+        copies = context.copies(one)
+        return [copies.owned(block) for block in context.blocks]
 
     for block, domain, its in zip(
-        ground.blocks, one.domains, ground.memo(("owned", one.geometry), parts), strict=True
+        context.blocks, one.domains, context.memo(("owned", one.geometry), parts), strict=True
     ):
         yield from ((block, domain, part) for part in its)
 
 
 def points(
-    ground: Ground, one: Subject, order: Sequence[str]
+    context: Context, one: FieldInfo, order: Sequence[str]
 ) -> Iterator[tuple[Block, Part, NDArray[Any]]]:
     """The points that this rank owns, as arrays with their axes in some order."""
-    for block, domain, part in owned(ground, one):
+    for block, domain, part in owned(context, one):
         index: list[Any] = [slice(None)] * len(order) + [...]
-        for place, span in zip(one.places(order, ground.dims), part, strict=True):
+        for place, span in zip(one.places(order, context.dims), part, strict=True):
             index[place] = slice(*span)
         yield block, part, array_of(domain, order)[tuple(index)]
 
 
 def counted(
     ranks: Any,
-    ground: Ground,
+    context: Context,
     call: str,
     given: Sequence[Any],
-    count: Callable[[Sequence[Subject]], list[NDArray[np.int64]]],
+    count: Callable[[Sequence[FieldInfo]], list[NDArray[np.int64]]],
     needed: bool = False,
-) -> tuple[list[Subject], list[NDArray[np.int64]], Any]:
+) -> tuple[list[FieldInfo], list[NDArray[np.int64]], Any]:
     """Integers that each rank counts of its points, added up.
 
     Parameters
@@ -153,45 +153,45 @@ def counted(
     """
     names = names_of(len(given))
 
-    def prepare() -> tuple[list[Subject], list[NDArray[np.int64]]]:
+    def prepare() -> tuple[list[FieldInfo], list[NDArray[np.int64]]]:
         some_fields(given, call)
-        mine = subjects_of(ground, given, names)
+        mine = infos_of(context, given, names)
         return mine, count(mine) if mine else []
 
     mine, values = prepare()
     flat: Integers = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
-    subjects, tale, agreed = agreed_subjects(
-        ranks, ground, call, {}, ground.first, mine, names, None, flat[: ranks.room], needed
+    infos, extra, agreed = agreed_infos(
+        ranks, context, call, {}, context.first, mine, names, None, flat[: ranks.room], needed
     )
     if not mine:
-        values = count([one._replace(domains=[]) for one in subjects])
+        values = count([one._replace(domains=[]) for one in infos])
         flat = np.concatenate([*values, np.zeros(0, np.int64)]).view(np.uint64)
     found = summed(ranks, flat, agreed)
     ends = np.cumsum([len(each) for each in values])[:-1]
-    return subjects, np.split(found.copy().view(np.int64), ends), tale
+    return infos, np.split(found.copy().view(np.int64), ends), extra
 
 
 def summing(
-    ranks: Any, ground: Ground, call: str, given: Sequence[Any], finish: Callable[[Total], Any]
+    ranks: Any, context: Context, call: str, given: Sequence[Any], finish: Callable[[Total], Any]
 ) -> list[Any]:
     """Exact sums of fields."""
 
-    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+    def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         found = []
         for one in mine:
             total = Total(one.dtype)
-            for _, _, array in points(ground, one, one.order) if one.domains else ():
+            for _, _, array in points(context, one, one.order) if one.domains else ():
                 total.add(array)
             found.append(total.values)
         return found
 
-    subjects, values, _ = counted(ranks, ground, call, given, count)
-    return [finish(Total(one.dtype, each)) for one, each in zip(subjects, values, strict=True)]
+    infos, values, _ = counted(ranks, context, call, given, count)
+    return [finish(Total(one.dtype, each)) for one, each in zip(infos, values, strict=True)]
 
 
-def product_of(subjects: Sequence[Subject], norm: bool) -> Total:
+def product_of(infos: Sequence[FieldInfo], norm: bool) -> Total:
     """An empty total of what products of two fields are."""
-    kinds = [one.dtype for one in subjects]
+    kinds = [one.dtype for one in infos]
     if norm:
         return Total("int64" if kinds[0].kind in "biu" else "float64")
     return Total(
@@ -199,10 +199,10 @@ def product_of(subjects: Sequence[Subject], norm: bool) -> Total:
     )
 
 
-def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], norm: bool) -> Total:
+def multiplying(ranks: Any, context: Context, call: str, given: Sequence[Any], norm: bool) -> Total:
     """The exact sum of products of two fields, or of the squares of one."""
 
-    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+    def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         for one in mine:
             Total(one.dtype)  # refuses what is not summed
         if not norm:
@@ -211,7 +211,9 @@ def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], nor
         first, other = mine[0], mine[-1]
         if first.domains:
             arrays = zip(
-                points(ground, first, first.order), points(ground, other, first.order), strict=True
+                points(context, first, first.order),
+                points(context, other, first.order),
+                strict=True,
             )
             for (_, _, a), (_, _, b) in arrays:
                 for x, y in (
@@ -222,13 +224,13 @@ def multiplying(ranks: Any, ground: Ground, call: str, given: Sequence[Any], nor
                     total.add_product(x, y)
         return [total.values]
 
-    subjects, (values,), _ = counted(ranks, ground, call, given, count)
-    total = product_of(subjects, norm)
+    infos, (values,), _ = counted(ranks, context, call, given, count)
+    total = product_of(infos, norm)
     total.values = values.copy()
     return total
 
 
-def alike(a: Subject, b: Subject) -> None:
+def alike(a: FieldInfo, b: FieldInfo) -> None:
     """Points of two fields belong to each other."""
     for what, ours, theirs in (
         ("dims", sorted(a.dims), sorted(b.dims)),
@@ -239,38 +241,38 @@ def alike(a: Subject, b: Subject) -> None:
             raise ValueError(f"{b.name}: its {what} are {theirs}, those of {a.name} {ours}")
 
 
-def checking(ranks: Any, ground: Ground, given: Any) -> int:
+def checking(ranks: Any, context: Context, given: Any) -> int:
     """A number of a field's values and places."""
 
-    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+    def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         (one,) = mine
         head, total = header(one.dims, one.dtype), 0
-        for block, domain, part in owned(ground, one) if one.domains else ():
-            total += of_block(domain, one.geometry.axes, block, head, [part], ground.dims)
+        for block, domain, part in owned(context, one) if one.domains else ():
+            total += of_block(domain, one.geometry.axes, block, head, [part], context.dims)
         return [np.array([total % 2**64], np.uint64).view(np.int64)]
 
-    _, ((found,),), _ = counted(ranks, ground, "checksum", [given], count)
+    _, ((found,),), _ = counted(ranks, context, "checksum", [given], count)
     return int(found) % 2**64
 
 
-def truths(ranks: Any, ground: Ground, call: str, given: Any) -> tuple[int, int]:
+def truths(ranks: Any, context: Context, call: str, given: Any) -> tuple[int, int]:
     """How many points are true, and how many there are."""
 
-    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+    def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         (one,) = mine
         found = np.zeros(2, np.int64)
-        for _, _, array in points(ground, one, one.order) if one.domains else ():
+        for _, _, array in points(context, one, one.order) if one.domains else ():
             found += np.array([np.count_nonzero(array), array.size])
         return [found]
 
-    _, ((true, all_of_them),), _ = counted(ranks, ground, call, [given], count)
+    _, ((true, all_of_them),), _ = counted(ranks, context, call, [given], count)
     return int(true), int(all_of_them)
 
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
 
-def check_order(one: Subject) -> None:
+def check_order(one: FieldInfo) -> None:
     if one.dtype.kind not in "biu" and one.dtype.char not in "efd":
         raise TypeError(
             f"{one.name}: elements of dtype {one.dtype} have no order here; allowed are bool,"
@@ -308,57 +310,63 @@ def extreme_of(array: NDArray[Any], least: bool) -> Any:
     return found
 
 
-def extreme(ranks: Any, ground: Ground, call: str, given: Any, least: bool, where: bool) -> Any:
+def extreme(ranks: Any, context: Context, call: str, given: Any, least: bool, where: bool) -> Any:
     """The steps of `Grid.min`, `max`, `argmin` and `argmax`."""
     keys: list[int] = []
 
-    def count(mine: Sequence[Subject]) -> list[NDArray[np.int64]]:
+    def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         (one,) = mine
         check_order(one)
         size = 0
-        for _, _, array in points(ground, one, one.order) if one.domains else ():
+        for _, _, array in points(context, one, one.order) if one.domains else ():
             if array.size:
                 size += array.size
                 keys.append(key_of(extreme_of(array, least), least))
         return [np.array([size])]
 
-    (one,), ((size,),), tale = counted(ranks, ground, call, [given], count, where)
+    (one,), ((size,),), extra = counted(ranks, context, call, [given], count, where)
     if not size:
         raise ValueError(f"{call}: the field has no points")
     mine = (min if least else max)(keys, default=HIGHEST if least else LOWEST)
     (key,) = ranks.reduce(np.array([mine], np.int64), "min" if least else "max")
     if not where:
         return value_of(int(key), one.dtype, least)
-    dims = tuple(tale["dims"][0] if tale else one.dims)
-    extents = extents_of(ground, one, dims)
+    dims = tuple(extra["dims"][0] if extra else one.dims)
+    extents = extents_of(context, one, dims)
     lowest = min(
-        numbers(ground, one, dims, extents, int(key), least) if one.domains else (), default=HIGHEST
+        numbers(context, one, dims, extents, int(key), least) if one.domains else (),
+        default=HIGHEST,
     )
     (number,) = ranks.reduce(np.array([lowest], np.int64), "min")
-    index = tuple(int(i) for i in np.unravel_index(int(number), (len(ground.tiles), *extents)))
-    return index if len(ground.tiles) > 1 else index[1:]
+    index = tuple(int(i) for i in np.unravel_index(int(number), (len(context.tiles), *extents)))
+    return index if len(context.tiles) > 1 else index[1:]
 
 
-def extents_of(ground: Ground, one: Subject, dims: Sequence[str]) -> tuple[int, ...]:
+def extents_of(context: Context, one: FieldInfo, dims: Sequence[str]) -> tuple[int, ...]:
     """As many points along each dim as any tile has."""
     return tuple(
         (
             one.sizes[dim]
             if dim in one.sizes
-            else 1 + max(tile[ground.dims.index(dim)] for tile in ground.tiles)
+            else 1 + max(tile[context.dims.index(dim)] for tile in context.tiles)
         )
         for dim in dims
     )
 
 
 def numbers(
-    ground: Ground, one: Subject, dims: Sequence[str], extents: Sequence[int], key: int, least: bool
+    context: Context,
+    one: FieldInfo,
+    dims: Sequence[str],
+    extents: Sequence[int],
+    key: int,
+    least: bool,
 ) -> Iterator[int]:
     """Of every part the first point with this key, as a number that has the order of the
     indices.
     """
     value = value_of(key, one.dtype, least)
-    for block, part, array in points(ground, one, dims):
+    for block, part, array in points(context, one, dims):
         if not array.size:
             continue
         if isinstance(value, float):
@@ -371,7 +379,7 @@ def numbers(
             continue
         index = [int(i) for i in np.unravel_index(int(np.argmax(same)), same.shape)]
         for place, axis, (start, _) in zip(
-            one.places(dims, ground.dims), one.geometry.axes, part, strict=True
+            one.places(dims, context.dims), one.geometry.axes, part, strict=True
         ):
             index[place] += start + block.start[axis]
-        yield int(np.ravel_multi_index((block.tile, *index), (len(ground.tiles), *extents)))
+        yield int(np.ravel_multi_index((block.tile, *index), (len(context.tiles), *extents)))
