@@ -92,6 +92,7 @@ def svg(grid: Any) -> str:
     gap = max(max(n for n, _ in shapes) * 0.15, sum(grid.halo[0]) + 1.0)
     scale = WIDE / (sum(n + gap for n, _ in shapes) + gap)
     height = (max(n for _, n in shapes) + 2 * gap) * scale + 24
+    base = height - gap * scale
     parts = [f'<text x="8" y="16">{escape(head(grid))}</text>']
     left, lefts = gap, []
     for n, _ in shapes:
@@ -100,19 +101,10 @@ def svg(grid: Any) -> str:
     for block in grid.all_blocks():
         (i, k), (stop, end) = (*block.start, 0)[:2], (*block.stop, 1)[:2]
         fill = "none" if block.rank is None else color(block.rank)
-        parts.append(
-            _rectangle(
-                lefts[block.tile] + i,
-                end,
-                stop - i,
-                end - k,
-                scale,
-                height - gap * scale,
-                f'fill="{fill}" stroke="currentColor"',
-            )
-        )
+        box, style = (lefts[block.tile] + i, end, stop - i, end - k), 'stroke="currentColor"'
+        parts.append(_rectangle(*box, scale, base, f'fill="{fill}" {style}'))
         x = (lefts[block.tile] + (i + stop) / 2) * scale
-        y = height - gap * scale - (k + end) / 2 * scale + 4
+        y = base - (k + end) / 2 * scale + 4
         parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}"'
             f' text-anchor="middle">{"land" if block.rank is None else block.rank}</text>'
@@ -121,17 +113,9 @@ def svg(grid: Any) -> str:
         (low, high), (below, above) = (*grid.halo, (0, 0))[:2]
         (i, k), (stop, end) = (*block.start, 0)[:2], (*block.stop, 1)[:2]
         style = 'fill="none" stroke="currentColor" stroke-dasharray="4 3"'
-        parts.append(
-            _rectangle(
-                lefts[block.tile] + i - low,
-                end + above,
-                stop - i + low + high,
-                end - k + below + above,
-                scale,
-                height - gap * scale,
-                style,
-            )
-        )
+        left, top = lefts[block.tile] + i - low, end + above
+        size = stop - i + low + high, end - k + below + above
+        parts.append(_rectangle(left, top, *size, scale, base, style))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE:.0f} {height:.0f}"'
         f' style="width:100%;max-width:{WIDE:.0f}px;height:auto" font-family="system-ui,sans-serif"'

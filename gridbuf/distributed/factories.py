@@ -130,18 +130,8 @@ def grid(
     names = read.read_dims(dims, len(extents), "shape")
     cyclic = read.read_periodic(periodic, names)
     pairs = read.read_halo(halo, names)
-    return build(
-        Topology((extents,), rings(0, extents, cyclic, names), names),
-        cyclic,
-        pairs,
-        blocks,
-        cuts,
-        owners,
-        comm,
-        engine,
-        timeout,
-        aware,
-    )
+    whole = Topology((extents,), rings(0, extents, cyclic, names), names)
+    return build(whole, cyclic, pairs, blocks, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -200,19 +190,9 @@ def tripolar(
         raise TypeError(f"pivot: expected 'T' or 'F', got {type(pivot).__name__}")
     if pivot not in ("T", "F"):
         raise ValueError(f"pivot: {pivot!r} is neither 'T' nor 'F'")
-    topology = Topology((extents,), folded(extents, pivot, names), names)
-    return build(
-        topology,
-        (True, False),
-        read.read_halo(halo, names),
-        blocks,
-        cuts,
-        owners,
-        comm,
-        engine,
-        timeout,
-        aware,
-    )
+    whole, cyclic = Topology((extents,), folded(extents, pivot, names), names), (True, False)
+    pairs = read.read_halo(halo, names)
+    return build(whole, cyclic, pairs, blocks, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -264,20 +244,10 @@ def cubed_sphere(
     """
     extent = integer(n, "n", 1)
     names = read.read_dims(dims, 2, "a cubed sphere")
-    topology = Topology(((extent, extent),) * 6, cube(extent), names)
+    whole, cyclic = Topology(((extent, extent),) * 6, cube(extent), names), (False, False)
+    pairs = read.read_halo(halo, names)
     given = None if cuts is not None and isinstance(blocks, tuple) and blocks == (1, 1) else blocks
-    return build(
-        topology,
-        (False, False),
-        read.read_halo(halo, names),
-        given,
-        cuts,
-        owners,
-        comm,
-        engine,
-        timeout,
-        aware,
-    )
+    return build(whole, cyclic, pairs, given, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -330,19 +300,12 @@ def topology(
     if len({len(tile) for tile in extents}) > 1 or len(extents[0]) > 2:
         raise ValueError(f"tiles: {extents}; all have one dim, or all have two")
     names = read.read_dims(dims, len(extents[0]), "each tile")
-    made = Topology(extents, read_seams(seams, extents, names), names)
-    return build(
-        made,
+    whole, cyclic = (
+        Topology(extents, read_seams(seams, extents, names), names),
         (False,) * len(names),
-        read.read_halo(halo, names),
-        blocks,
-        cuts,
-        owners,
-        comm,
-        engine,
-        timeout,
-        aware,
     )
+    pairs = read.read_halo(halo, names)
+    return build(whole, cyclic, pairs, blocks, cuts, owners, comm, engine, timeout, aware)
 
 
 @on_all_ranks
@@ -405,10 +368,8 @@ def links(
     names = read.read_dims(dims, len(extents[0]), "each block")
     given = read_links(links, extents, names)
     whole = Topology(extents, {}, names)
-    pairs, ones = read.read_halo(halo, names), (1,) * len(names)
-    return build(
-        whole, (False,) * len(names), pairs, ones, None, owners, comm, engine, timeout, aware, given
-    )
+    pairs, one, cyclic = read.read_halo(halo, names), (1,) * len(names), (False,) * len(names)
+    return build(whole, cyclic, pairs, one, None, owners, comm, engine, timeout, aware, given)
 
 
 def build(

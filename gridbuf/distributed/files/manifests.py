@@ -25,79 +25,58 @@ class Wrong(Exception):
     """A manifest differs from the output of `describe`."""
 
 
-def check_all(found: Json) -> None:
-    """Hold all that is used of a manifest to be of the kind that `describe` writes, and of sizes
-    that fit each other.
+def check_all(manifest: Json) -> None:
+    """Check that all used entries of a manifest are of the kinds that `describe` writes, and that
+    their sizes fit each other.
     """
-    dims = entry_of(found, "dims", "", "list of names", list_of(is_name))
-    tiles = entry_of(
-        found,
-        "tiles",
-        "",
-        "list of shapes along the dims",
-        list_of(lambda tile: is_shape(tile, len(dims))),
-    )
-    entry_of(found, "store", "", "name", is_name)
-    entry_of(found, "attributes", "", "dict", lambda given: isinstance(given, dict))
-    for name, its in entry_of(
-        found, "fields", "", "dict of fields", lambda given: isinstance(given, dict)
-    ).items():
-        if not isinstance(its, dict):
-            raise Wrong(f"the field {name!r} is {its!r}, which is no dict")
-        check_field(f" of {name!r}", its, dims, tiles)
+    dims = entry_of(manifest, "dims", "", "list of names", list_of(is_name))
+    shape = list_of(lambda tile: is_shape(tile, len(dims)))
+    tiles = entry_of(manifest, "tiles", "", "list of shapes along the dims", shape)
+    entry_of(manifest, "store", "", "name", is_name)
+    entry_of(manifest, "attributes", "", "dict", is_dict)
+    for name, field in entry_of(manifest, "fields", "", "dict of fields", is_dict).items():
+        if not is_dict(field):
+            raise Wrong(f"the field {name!r} is {field!r}, which is no dict")
+        check_field(f" of {name!r}", field, dims, tiles)
 
 
-def check_field(of: str, its: Json, dims: list[str], tiles: list[list[int]]) -> None:
-    order = entry_of(
-        its,
-        "dims",
-        of,
-        "list of different names",
-        lambda given: list_of(is_name)(given) and len({*given}) == len(given),
-    )
-    entry_of(its, "dtype", of, "dtype of NumPy", is_dtype)
-    entry_of(
-        its,
-        "checksum",
-        of,
-        "number of 16 digits",
-        lambda given: isinstance(given, str) and len(given) == 16,
-    )
-    cut, count = {*order} & {*dims}, len(tiles)
-    by = entry_of(
-        its,
-        "positions",
-        of,
-        "dict of positions along the dims that the grid cuts",
-        lambda given: (
-            isinstance(given, dict)
-            and {*given} == cut
-            and list_of(POSITIONS.__contains__)([*given.values()])
-        ),
-    )
-    entry_of(
-        its,
-        "arrays",
-        of,
-        "list of names, one a tile",
-        lambda given: list_of(is_name)(given) and len(given) == count,
-    )
-    shapes = entry_of(
-        its,
-        "shapes",
-        of,
-        "list of shapes, one a tile",
-        lambda given: (
-            list_of(lambda shape: is_shape(shape, len(order)))(given) and len(given) == count
-        ),
-    )
-    entry_of(its, "attributes", of, "dict", lambda given: isinstance(given, dict))
-    layout = its.get("layout", {"order": order, "halo": [[0, 0]] * len(order), "alignment": 1})
-    if not isinstance(layout, dict) or not is_layout(layout, order):
+def check_field(of: str, field: Json, dims: list[str], tiles: list[list[int]]) -> None:
+    def names_are_different(given: Any) -> bool:
+        return list_of(is_name)(given) and len({*given}) == len(given)
+
+    def is_checksum(given: Any) -> bool:
+        return isinstance(given, str) and len(given) == 16
+
+    def are_positions(given: Any) -> bool:
+        keys = {*order} & {*dims}
+        if not is_dict(given) or {*given} != keys:
+            return False
+        return all(position in POSITIONS for position in given.values())
+
+    def are_names(given: Any) -> bool:
+        return list_of(is_name)(given) and len(given) == len(tiles)
+
+    def are_shapes(given: Any) -> bool:
+        kind = list_of(lambda shape: is_shape(shape, len(order)))
+        return kind(given) and len(given) == len(tiles)
+
+    order = entry_of(field, "dims", of, "list of different names", names_are_different)
+    entry_of(field, "dtype", of, "dtype of NumPy", is_dtype)
+    entry_of(field, "checksum", of, "number of 16 digits", is_checksum)
+    where = "dict of positions along the dims that the grid cuts"
+    positions = entry_of(field, "positions", of, where, are_positions)
+    entry_of(field, "arrays", of, "list of names, one a tile", are_names)
+    shapes = entry_of(field, "shapes", of, "list of shapes, one a tile", are_shapes)
+    entry_of(field, "attributes", of, "dict", is_dict)
+    layout = field.get("layout", {"order": order, "halo": [[0, 0]] * len(order), "alignment": 1})
+    if not is_dict(layout) or not is_layout(layout, order):
         raise Wrong(f"'layout'{of} is {layout!r}, which is no layout of the dims {order!r}")
     for shape, tile in zip(shapes, tiles, strict=True):
         for dim, n, first in zip(order, shape, shapes[0], strict=True):
-            if n != (tile[dims.index(dim)] + (by[dim] == "face") if dim in by else first):
+            wanted = first
+            if dim in positions:
+                wanted = tile[dims.index(dim)] + (positions[dim] == "face")
+            if n != wanted:
                 raise Wrong(f"'shapes'{of} is {shapes!r}, which does not fit the tiles {tiles!r}")
 
 
@@ -112,6 +91,10 @@ def entry_of(entry: Json, key: str, of: str, what: str, fits: Callable[[Any], bo
 
 def list_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and all(map(kind, given))
+
+
+def is_dict(given: Any) -> bool:
+    return isinstance(given, dict)
 
 
 def is_name(given: Any) -> bool:

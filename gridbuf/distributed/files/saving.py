@@ -161,8 +161,8 @@ def read_names_of(fields: Mapping[str, Any]) -> list[str]:
 
 
 def saving(
-    ranks: Any, context: Context, path: Any, fields: Mapping[str, Any], attributes: Any, format: Any,
-    options: Mapping[str, Any], periodic: Sequence[str], halo: Any,
+    ranks: Any, context: Context, path: Any, fields: Mapping[str, Any], attributes: Any,
+    format: Any, options: Mapping[str, Any], periodic: Sequence[str], halo: Any,
     progress: Callable[[float], Any] | None,
 ) -> None:  # fmt: skip
     """The steps of `Grid.save`."""

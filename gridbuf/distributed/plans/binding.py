@@ -84,21 +84,13 @@ class Message:
     @cached_property
     def chunks(self) -> list[Chunk]:
         """The chunks, in an order that is the same at both ends."""
-        return [
-            Chunk(
-                field,
-                link,
-                at + start,
-                n,
-                shape,
-                strides,
-                Place(slot + by, place, along),
-                dtype,
-                mode,
-            )
-            for field, by, at, base in self._parts
-            for _, link, start, n, shape, strides, (slot, place, along), dtype, mode in base
-        ]
+        found = []
+        for field, by, at, base in self._parts:
+            for chunk in base:
+                slot, start, strides = chunk.place
+                place = Place(slot + by, start, strides)
+                found.append(chunk._replace(field=field, at=at + chunk.at, place=place))
+        return found
 
 
 class Work(NamedTuple):
@@ -246,17 +238,7 @@ def adjoint(copies: Sequence[Entry]) -> list[Entry]:
 def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Entries from fields into a message that begins `at` bytes from the start of its slot."""
     return [
-        (
-            slot,
-            at + c.at,
-            c.strides,
-            c.place.slot,
-            c.place.at,
-            c.place.strides,
-            c.shape,
-            c.dtype,
-            mode or c.mode,
-        )
+        (slot, at + c.at, c.strides, *c.place, c.shape, c.dtype, mode or c.mode)
         for c in message.chunks
     ]
 
@@ -264,17 +246,7 @@ def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
 def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Entries from such a message into fields."""
     return [
-        (
-            c.place.slot,
-            c.place.at,
-            c.place.strides,
-            slot,
-            at + c.at,
-            c.strides,
-            c.shape,
-            c.dtype,
-            mode and mode | c.mode,
-        )
+        (*c.place, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
         for c in message.chunks
     ]
 

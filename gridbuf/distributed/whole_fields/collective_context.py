@@ -48,16 +48,16 @@ class Context(NamedTuple):
             found = self.known[key] = make()
         return found
 
-    def end(self, info_of: FieldInfo) -> End:
-        return End(self.decomposition, info_of.geometry.axes, info_of.geometry.positions)
+    def end(self, info: FieldInfo) -> End:
+        return End(self.decomposition, info.geometry.axes, info.geometry.positions)
 
     def by_places(
-        self, info_of: FieldInfo, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
+        self, info: FieldInfo, cuts: Sequence[tuple[Cuts, ...]], owners: Sequence[int | None]
     ) -> End:
         """Blocks of other cuts and owners, of which a field has as many points as an array has
         elements.
         """
-        axes = info_of.geometry.axes
+        axes = info.geometry.axes
         return End(Decomposition(cuts, self.size, owners), axes, (1,) * len(axes))
 
     def copies(self, one: FieldInfo, partner: Index = (), straight: bool = False) -> Copies:
@@ -85,13 +85,13 @@ class Context(NamedTuple):
     def speaker(self, root: int) -> int:
         return root if self.decomposition.numbers_of(root) else self.first
 
-    def arrays(self, info_of: FieldInfo, order: Sequence[str]) -> dict[int, Any]:
+    def arrays(self, info: FieldInfo, order: Sequence[str]) -> dict[int, Any]:
         """The points of a field on this rank's blocks, by block."""
-        if not info_of.domains:
+        if not info.domains:
             return {}
         return {
             block.number: array_of(f, order)
-            for block, f in zip(self.blocks, info_of.domains, strict=True)
+            for block, f in zip(self.blocks, info.domains, strict=True)
         }
 
 
@@ -181,7 +181,7 @@ def summed(ranks: Any, values: Integers, agreed: Agreed) -> Integers:
 def way_of(
     context: Context,
     key: Any,
-    info_of: FieldInfo,
+    info: FieldInfo,
     sources: Sources,
     order: Sequence[str],
     copies: Copies,
@@ -198,12 +198,12 @@ def way_of(
         giving = between.giving(blocks[0]) if context.size > 1 else ()
         return sorted_out(between.filling, giving, blocks[1], context.rank, *rank_of)
 
-    axes = info_of.geometry.axes
+    axes = info.geometry.axes
     return Way(
         axes,
-        info_of.places(order, context.dims),
+        info.places(order, context.dims),
         sources,
-        info_of.shape(order),
-        info_of.dtype.itemsize,
+        info.shape(order),
+        info.dtype.itemsize,
         context.memo(key, links),
     )

@@ -92,19 +92,8 @@ class Transfer:
             for link in way.links.sends.get(peer, ()):
                 shape = self._shape(way, link)
                 array, start, strides, mode = self._source(way, link)
-                entries.append(
-                    (
-                        message,
-                        at,
-                        packed(shape, way.itemsize),
-                        slots.of(array),
-                        start,
-                        strides,
-                        shape,
-                        array.dtype,
-                        mode,
-                    )
-                )
+                to = message, at, packed(shape, way.itemsize)
+                entries.append((*to, slots.of(array), start, strides, shape, array.dtype, mode))
                 at += aligned(prod(shape) * way.itemsize)
         _core.CopyProgram(slots.arrays, entries).run()
         return buffer
@@ -116,19 +105,8 @@ class Transfer:
                 array, start, strides, mode = self._source(way, link)
                 target, at = targets[link.dst], self._at(way, targets[link.dst], link)
                 shape = self._shape(way, link)
-                entries.append(
-                    (
-                        slots.of(target),
-                        at,
-                        target.strides,
-                        slots.of(array),
-                        start,
-                        strides,
-                        shape,
-                        array.dtype,
-                        mode,
-                    )
-                )
+                to = slots.of(target), at, target.strides
+                entries.append((*to, slots.of(array), start, strides, shape, array.dtype, mode))
         if entries:
             _core.CopyProgram(slots.arrays, entries).run()
 
@@ -138,11 +116,9 @@ class Transfer:
         for way, targets in zip(self._ways, self._targets, strict=True):
             for link in way.links.receives.get(peer, ()):
                 target, shape = targets[link.dst], self._shape(way, link)
+                to = slots.of(target), self._at(way, target, link), target.strides
                 entries.append(
-                    (
-                        *(slots.of(target), self._at(way, target, link), target.strides),
-                        *(message, at, packed(shape, way.itemsize), shape, target.dtype, 0),
-                    )
+                    (*to, message, at, packed(shape, way.itemsize), shape, target.dtype, 0)
                 )
                 at += aligned(prod(shape) * way.itemsize)
         _core.CopyProgram(slots.arrays, entries).run()
