@@ -21,13 +21,7 @@ _found: list[Any] = []  # the handler that was there
 def install(book: Book) -> Callable[[], None]:
     """Note from now on, on this thread and on those started later; the result stops it."""
     found = _core.numpy_handler()[0]
-    try:
-        handler = _core.watch_start(passed_over(), LEAST)
-    except RuntimeError:
-        book.not_seen[
-            "allocations, and the lines that made fields: not on a free-threaded Python"
-        ] = None
-        return lambda: None
+    handler = _core.watch_start(passed_over(), LEAST)
     _found[:] = [found]
     if not _core.numpy_handler()[1]:  # gridbuf's own memory is noted without it
         _core.set_numpy_handler(handler)

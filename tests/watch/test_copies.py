@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from watched import allocations_are_seen, number, told, watch, watching
+from watched import number, told, watch, watching
 
 import gridbuf as gb
 from gridbuf.watch.recommendations import advice
@@ -32,7 +32,6 @@ np.asarray(a); np.array(a, copy=None); np.asarray([1.0] * 5000); np.ravel(a); np
 """
 
 
-@allocations_are_seen
 def test_seven_copies_of_known_bytes_at_known_lines(tmp_path: Path) -> None:
     found = watch(SEVEN, cwd=tmp_path)
     assert sum(c["count"] for c in found["copies"]) == 7
@@ -100,7 +99,6 @@ class Given:
         (lambda: copy.deepcopy({"a": [A, A[:, :20]]}), 16000 + 6400),
     ],
 )
-@allocations_are_seen
 def test_what_is_a_copy(call: Any, nbytes: int) -> None:
     if "from_dlpack" in call.__code__.co_names and np.lib.NumpyVersion(np.__version__) < "2.1.0":
         pytest.skip("from_dlpack has no copy before NumPy 2.1")
@@ -195,7 +193,6 @@ def test_attributes_are_those_of_the_function() -> None:
     assert not hasattr(plain, "mine")
 
 
-@allocations_are_seen
 def test_what_c_counted_is_told() -> None:
     n = 200
     with watching() as book:
@@ -275,7 +272,6 @@ def test_a_copy_inside_of_gridbuf_is_told_apart_and_no_advice(call: str, kind: s
     assert "in gridbuf" not in line["text"]
 
 
-@allocations_are_seen
 def test_the_layout_that_gridbuf_gave_is_not_advised_against() -> None:
     given, plain = gb.zeros((40, 50, 8), backend="gt:cpu_ifirst"), np.zeros((40, 50, 8), order="F")
     with watching() as book:
@@ -293,7 +289,6 @@ def test_the_layout_that_gridbuf_gave_is_not_advised_against() -> None:
 
 
 @pytest.mark.slow
-@allocations_are_seen
 def test_checksums_of_fields_are_no_copies_of_the_program_s(tmp_path: Path) -> None:
     source = (
         "import numpy as np\nimport gridbuf.distributed as gbd\n"

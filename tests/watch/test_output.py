@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from watched import ROOT, UNTIL_SHOWN, allocations_are_seen, python, watch
+from watched import ROOT, UNTIL_SHOWN, python, watch
 
 from gridbuf.watch import lines
 from gridbuf.watch.recommendations import advice
@@ -276,7 +276,6 @@ def test_json_and_page_of_a_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@allocations_are_seen
 def test_live_without_a_terminal(tmp_path: Path) -> None:
     seen = watch("import numpy as np\na = np.zeros(9000)\n" + UNTIL_SHOWN, "--live", cwd=tmp_path)
     assert re.search(

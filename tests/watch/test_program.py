@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from watched import ROOT, allocations_are_seen, python
+from watched import ROOT, python
 
 REPORT = "gridbuf watch: "
 
@@ -154,7 +154,6 @@ def test_children_are_counted(tmp_path: Path) -> None:
     )
 
 
-@allocations_are_seen
 def test_a_module(tmp_path: Path) -> None:
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "model.py").write_text(
@@ -177,7 +176,6 @@ def test_wrong_calls_are_one_line(tmp_path: Path, options: Sequence[str], said: 
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-@allocations_are_seen
 def test_who_is_ended_by_a_signal_is_so_after_the_report(tmp_path: Path, name: str) -> None:
     source = (
         "import sys, time\nimport numpy as np\na = np.zeros(5000)\nprint('ready',"

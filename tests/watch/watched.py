@@ -4,13 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 import gridbuf
 from gridbuf.watch import install
@@ -18,10 +15,6 @@ from gridbuf.watch.records import Book
 from gridbuf.watch.report import report
 
 ROOT = Path(gridbuf.__file__).parents[1]
-allocations_are_seen = pytest.mark.skipif(
-    bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
-    reason="without a GIL watch does not see allocations, and says so",
-)
 # What a program says that goes on until --live has shown what it does.
 UNTIL_SHOWN = """
 import threading
