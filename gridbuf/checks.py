@@ -169,12 +169,11 @@ def order_of(
 
 
 def row_of(name: str, obj: Any, field: _core.Field, backend: str, usual: str | None) -> Row:
-    layout = _core.plan((2,) * field.ndim, backend=backend, dimensions=field.dims).layout
-    found, wanted = order_of(field.strides, field.shape, field.dims, layout)
-    preset = _core.plan(field.shape, field.dtype, backend=backend, dimensions=field.dims)
+    ranks, _, device = _core.preset(backend, field.dims)
+    found, wanted = order_of(field.strides, field.shape, field.dims, ranks or ())
     problems = []
     on_gpu = field.device != "cpu"
-    if (preset.device != "cpu") != on_gpu and not isinstance(field, _core.ManagedField):
+    if (device != "cpu") != on_gpu and not isinstance(field, _core.ManagedField):
         problems.append("wrong device: it lies on " + ("a GPU" if on_gpu else "the host"))
     if found != wanted:
         it = name if name.isidentifier() else "field"

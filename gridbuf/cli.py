@@ -97,7 +97,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
         print(doctor.text())
         return 0
     from gridbuf import consumers
-    from gridbuf.consumers.doctor import report
+    from gridbuf.consumers.report import report
 
     known = {name.lower(): name for name in consumers.FILES}
     unknown = [name for name in arguments.consumers if name.lower() not in known]

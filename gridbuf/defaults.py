@@ -115,7 +115,7 @@ def default_backend(name: str) -> Iterator[None]:
 
 def _check(name: str | None) -> None:
     if name is not None:
-        _core.plan((1,), "int8", backend=name, layout=(0,))
+        _core.preset(name)
 
 
 def from_environment() -> None:

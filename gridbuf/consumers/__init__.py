@@ -18,14 +18,18 @@ no: underlying buffer is not C contiguous
 
 import importlib
 
-from gridbuf.consumers.cell import DIRECTIONS, DTYPES, LAYOUTS, Cell, cells
 from gridbuf.consumers.consumer import (
+    DIRECTIONS,
+    DTYPES,
+    LAYOUTS,
     Absent,
     Cannot,
+    Cell,
     Consumer,
     Expected,
     Missing,
     Unprotected,
+    cells,
     outcome,
 )
 from gridbuf.consumers.engine import Result, run

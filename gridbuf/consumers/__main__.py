@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gridbuf import consumers
 from gridbuf.commands import quiet_pipe
-from gridbuf.consumers import table
+from gridbuf.consumers import report
 
 BEGIN = "<!-- the matrix: python -m gridbuf.consumers --write docs/exchange.md -->\n"
 END = "<!-- end of the matrix -->"
@@ -23,8 +23,7 @@ TEMPLATE = '''"""{module}: what it is to somebody with memory, in a line."""
 from typing import Any, ClassVar
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 
 
 class {name}(Consumer):
@@ -60,7 +59,7 @@ def page(old: str) -> str:
     """A page with the expected matrix between its marks."""
     before, _, rest = old.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table.markdown(table.tabulate(table.expected()))}\n\n{END}{after}"
+    return f"{before}{BEGIN}\n{report.markdown(report.tabulate(report.expected()))}\n\n{END}{after}"
 
 
 def lines(name: str) -> list[dict[str, str]]:
@@ -116,7 +115,7 @@ def main() -> None:
             print("{direction} {layout} {dtype}: {outcome}: {reason}".format(**one))
         print(f"{len(found) - len(failed)} of {len(found)} cells: yes")
     else:
-        print(table.markdown(table.tabulate(table.expected())))
+        print(report.markdown(report.tabulate(report.expected())))
 
 
 if __name__ == "__main__":

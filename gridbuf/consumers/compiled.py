@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Consumer, Missing
+from gridbuf.consumers.consumer import Cell, Consumer, Missing
 from gridbuf.strides import extent
 
 PEERS = Path(__file__).parent / "peers"

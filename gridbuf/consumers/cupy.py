@@ -6,8 +6,18 @@ import numpy as np
 
 import gridbuf
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, field, numpy_dtype, values
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Absent,
+    Cannot,
+    Cell,
+    Consumer,
+    Missing,
+    Refusals,
+    field,
+    numpy_dtype,
+    values,
+)
 
 
 class Cupy(Consumer):

@@ -7,9 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, viewed
 from gridbuf.consumers.compiled import PEERS, extension, folder, run
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Absent,
+    Cannot,
+    Cell,
+    Consumer,
+    Refusals,
+    numpy_dtype,
+    viewed,
+)
 
 NO_INDEX = Cannot(
     "no memoryviews without indices",

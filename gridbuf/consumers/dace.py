@@ -8,8 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, arranged, numpy_dtype
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Absent,
+    Cannot,
+    Cell,
+    Consumer,
+    Missing,
+    Refusals,
+    arranged,
+    numpy_dtype,
+)
 
 
 class Dace(Consumer):

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Cannot, Cell, Consumer, Refusals
 
 
 class Dask(Consumer):

@@ -13,8 +13,7 @@ import numpy as np
 
 import gridbuf
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell, values
-from gridbuf.consumers.consumer import Absent, Consumer, Missing
+from gridbuf.consumers.consumer import Absent, Cell, Consumer, Missing, values
 from gridbuf.strides import address
 
 Outcome = Literal["yes", "no", "none", "unprotected", "skipped", "wrong"]

@@ -11,9 +11,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, viewed
 from gridbuf.consumers.compiled import PEERS, folder, run
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Missing, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Absent,
+    Cannot,
+    Cell,
+    Consumer,
+    Missing,
+    Refusals,
+    numpy_dtype,
+    viewed,
+)
 
 KINDS = {
     "bool": "logical(c_bool)", "int8": "integer(c_int8_t)", "int16": "integer(c_int16_t)",

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import DTYPES, Cell
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import DTYPES, Absent, Cannot, Cell, Consumer, Refusals
 from gridbuf.interop.ghex import DTYPES as TYPES
 
 COPY = "`field.copy()`"

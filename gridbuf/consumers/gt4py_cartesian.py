@@ -6,8 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, arranged, numpy_dtype
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Absent,
+    Cannot,
+    Cell,
+    Consumer,
+    Refusals,
+    arranged,
+    numpy_dtype,
+)
 
 NO_TYPES = ("uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "complex64", "complex128")
 NO_TYPE = Cannot("no such dtype in stencils", "Invalid data type", "`field.to(dtype='float64')`")

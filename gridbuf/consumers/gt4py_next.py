@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 
 NO_TYPE = Cannot("no such dtype", "gt4py.next has no dtype for", "`field.to(dtype='float64')`")
 

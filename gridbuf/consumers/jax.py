@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell, values
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals, values
 from gridbuf.strides import packed
 
 GAPS = Cannot(

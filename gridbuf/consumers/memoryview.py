@@ -2,8 +2,7 @@
 
 from typing import Any, ClassVar
 
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 
 
 class Memoryview(Consumer):

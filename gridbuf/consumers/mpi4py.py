@@ -6,8 +6,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, numpy_dtype, viewed
-from gridbuf.consumers.consumer import Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import (
+    LAYOUTS,
+    Cannot,
+    Cell,
+    Consumer,
+    Refusals,
+    numpy_dtype,
+    viewed,
+)
 
 
 @dataclass

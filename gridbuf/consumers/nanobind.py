@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell, numpy_dtype
 from gridbuf.consumers.compiled import PEERS, extension, memory_of
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals, numpy_dtype
 
 CODES = {
     "i": 0,

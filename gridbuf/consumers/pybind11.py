@@ -5,9 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
 from gridbuf.consumers.compiled import PEERS, extension, memory_of
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 
 FORMATS = {"Zf": "c8", "Zd": "c16"}  # those of PEP 3118 that NumPy's dtypes do not read
 

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import LAYOUTS, Cell, values
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals
+from gridbuf.consumers.consumer import LAYOUTS, Absent, Cannot, Cell, Consumer, Refusals, values
 
 
 class Torch(Consumer):

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Absent, Cannot, Consumer, Refusals, Unprotected
+from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals, Unprotected
 
 
 class TvmFfi(Consumer):

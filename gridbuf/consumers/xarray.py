@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.consumers.cell import Cell
-from gridbuf.consumers.consumer import Consumer
+from gridbuf.consumers.consumer import Cell, Consumer
 
 
 class Xarray(Consumer):

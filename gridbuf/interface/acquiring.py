@@ -43,8 +43,8 @@ def _slow_layout(
 ) -> str:
     if backend not in _core.backends():
         return ""
-    layout = _core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout
-    order = sorted(range(len(dims)), key=layout.__getitem__)
+    ranks = _core.preset(backend, dims)[0] or ()
+    order = sorted(range(len(dims)), key=ranks.__getitem__)
     return "" if falling(shape, strides, order) else "".join(dims[i] for i in order)
 
 

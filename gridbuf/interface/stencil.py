@@ -54,12 +54,9 @@ class StencilCall:
             name: (*info.axes, *(str(d) for d in range(len(info.data_dims))))
             for name, info in infos.items()
         }
-        plan = (
-            _core.plan((1,), backend=self.stencil.backend)
-            if self.stencil.backend in _core.backends()
-            else None
-        )
-        self._device = None if plan is None or plan.device == "cpu" else "gpu"
+        backend = self.stencil.backend
+        on_gpu = backend in _core.backends() and _core.preset(backend)[2] != "cpu"
+        self._device = "gpu" if on_gpu else None
         # For calls that came before.
         parameters = self._signature.parameters.values()
         self._positional = tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)

@@ -82,3 +82,74 @@ class Installed:
     def __exit__(self, *error: Any) -> None:
         if not self._before:
             self._what.off()
+
+
+def doors(
+    module: str, on: Callable[[], Callable[[], None]], user: str, effect: str, example: str
+) -> tuple[Installation, Callable[[], Installed], Callable[[], None], Callable[[], bool]]:
+    """The installation of a module, and its public `install`, `uninstall` and `installed`.
+
+    Parameters
+    ----------
+    module : str
+        The module that has them.
+    on : callable
+        Turns it on; the result turns it off again.
+    user : str
+        The package that allocates, as docstrings name it.
+    effect : str
+        What `install` does beside its first line.
+    example : str
+        The line inside of `with door.install():` that makes an array `a`.
+    """
+    installation = Installation(on)
+
+    def install() -> Installed:
+        return installation.on()
+
+    def uninstall() -> None:
+        installation.off()
+
+    def installed() -> bool:
+        return installation.is_on
+
+    install.__doc__ = f"""Let {user} allocate host memory from gridbuf.
+
+{effect}
+
+Returns
+-------
+Installed
+    As a context, it undoes this at the end.
+
+Examples
+--------
+>>> import gridbuf as gb, numpy as np, {module} as door
+>>> with door.install():
+...     {example}
+>>> gb.memory.buffer_id(a) is not None, door.installed()
+(True, False)
+"""
+    uninstall.__doc__ = f"""Undo `install`. Arrays that live stay as they are.
+
+Examples
+--------
+>>> import {module} as door
+>>> door.uninstall()
+"""
+    installed.__doc__ = f"""Whether `install` is in force.
+
+Returns
+-------
+bool
+
+Examples
+--------
+>>> import {module} as door
+>>> door.installed()
+False
+"""
+    functions = install, uninstall, installed
+    for function in functions:
+        function.__module__, function.__qualname__ = module, function.__name__
+    return installation, *functions

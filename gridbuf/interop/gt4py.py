@@ -14,20 +14,175 @@ Examples
 (8, 56)
 """
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-import gt4py.storage.cartesian.layout_registry as registry
+import gt4py.storage.cartesian.interface as interface
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.arrays import from_array
+from gridbuf.importing import forget, when_imported
 from gridbuf.interface.domains import Sizing, find_domain, halo_of, resolve_origins
 from gridbuf.interface.stencil import StencilCall
+from gridbuf.interop.exchanging import doors, exchange
 from gridbuf.interop.gt4py_allocator import HORIZONTAL_FIRST, Allocator, Buffer, Kind
-from gridbuf.interop.gt4py_install import install, installed, uninstall
 from gridbuf.names import as_cupy, as_numpy
 from gridbuf.strides import falling
 from gridbuf.validation import mapping
+
+try:
+    import gt4py.storage.cartesian.layout_registry as registry
+except ImportError:  # gt4py before 1.1.10 has the same names there
+    import gt4py.storage.cartesian.layout as registry
+
+# ---- programs that stay as they are ----
+
+
+_NEXT = "gt4py.next.custom_layout_allocators"
+
+
+def _on() -> Callable[[], None]:
+    theirs = {name: getattr(interface, name) for name in _OURS}
+    ours = {name: _storage_function(theirs[name], function) for name, function in _OURS.items()}
+    exchange((theirs[name], ours[name]) for name in _OURS)
+    put_back: list[Callable[[], None]] = []
+
+    def in_next() -> None:
+        put_back.append(_exchange_next())
+
+    when_imported(_NEXT, in_next)
+
+    def off() -> None:
+        exchange((ours[name], theirs[name]) for name in _OURS)
+        forget(_NEXT, in_next)
+        for call in put_back:
+            call()
+
+    return off
+
+
+def _storage_function(theirs: Any, ours: Any) -> Any:
+    """ours where the backend is one that both know, theirs for the rest."""
+    answers: dict[Any, tuple[Any, bool]] = {}
+
+    @functools.wraps(theirs)
+    def function(*args: Any, backend: Any, **kwargs: Any) -> Any:
+        known = registry.REGISTRY.get(backend)
+        answer = answers.get(backend)
+        if answer is None or answer[0] is not known:  # not asked yet, or registered anew
+            answer = answers[backend] = known, _is_ours(backend, known)
+        return (ours if answer[1] else theirs)(*args, backend=backend, **kwargs)
+
+    return function
+
+
+def _from_array(data: Any, dtype: Any = float, **asked: Any) -> Any:
+    """gt4py converts as assignment does, also from float to int; where ours refuses, its own
+    assigns to our memory.
+    """
+    try:
+        return from_array(data, dtype=dtype, **asked)
+    except TypeError:
+        return getattr(interface.from_array, "__wrapped__", interface.from_array)(
+            data, dtype, **asked
+        )
+
+
+_OURS = {
+    "empty": _core.empty,
+    "zeros": _core.zeros,
+    "ones": _core.ones,
+    "full": _core.full,
+    "from_array": _from_array,
+}
+_DIMS = (("I", "J", "K"), ("I", "J"), ("K",), ("I", "J", "K", "0"))
+
+
+def _is_ours(backend: Any, known: Any) -> bool:
+    """Whether the preset that gt4py has under this name is the one of that name here, and not
+    somebody's own.
+    """
+    if known is None or known["device"] != "cpu" or backend not in _core.backends():
+        return False
+    _, alignment, device = _core.preset(backend)
+    if device != "cpu" or alignment % known["alignment"]:
+        return False
+    try:
+        return all(
+            tuple(known["layout_map"](dims)) == _core.preset(backend, dims)[0] for dims in _DIMS
+        )
+    except Exception:  # a layout that is not for all of these
+        return False
+
+
+def _exchange_next() -> Callable[[], None]:
+    """All of gt4py.next's own allocators, those that its backends carry included, are of one
+    class.
+    """
+    from gt4py._core import definitions
+    from gt4py.next import custom_layout_allocators
+
+    from gridbuf.interop.gt4py_allocator import allocate
+
+    cls: Any = custom_layout_allocators.BaseFieldBufferAllocator
+    theirs = cls.__gt_allocate__
+
+    @functools.wraps(theirs)
+    def __gt_allocate__(
+        self: Any, domain: Any, dtype: Any, device_id: int = 0, aligned_index: Any = None
+    ) -> Any:
+        if self.device_type != definitions.DeviceType.CPU:
+            return theirs(self, domain, dtype, device_id, aligned_index)
+        return allocate(
+            domain,
+            dtype,
+            device=(self.device_type, device_id),
+            layout=tuple(self.layout_mapper(domain.dims)),
+            aligned_index=aligned_index,
+            byte_alignment=self.byte_alignment,
+            padding=True,  # as theirs
+        )
+
+    cls.__gt_allocate__ = __gt_allocate__
+
+    def put_back() -> None:
+        if cls.__gt_allocate__ is __gt_allocate__:
+            cls.__gt_allocate__ = theirs
+
+    return put_back
+
+
+_installation, install, uninstall, installed = doors(
+    __name__,
+    _on,
+    "gt4py",
+    """`empty`, `zeros`, `ones`, `full` and `from_array` of gt4py.storage are exchanged in every module
+that has imported them, so also in programs that said `from gt4py.storage import zeros`. They take
+what they took and return NumPy arrays. gt4py.next, also where it is imported later, allocates its
+fields by `gridbuf.empty` with its own order of strides and alignment. Storages of GPUs, and of
+layouts that a program has registered, stay gt4py's. Calling it again changes nothing.""",
+    'import gt4py.storage; a = gt4py.storage.zeros((4, 5, 6), backend="gt:cpu_ifirst")',
+)
+
+
+def with_numpy() -> Callable[[], None]:
+    """For programs on gt4py that allocate by NumPy, too: `install` and
+    `gridbuf.interop.numpy.enable`, until the result is called.
+    """
+    from gridbuf.interop import numpy as handler
+
+    storage, memory = _installation.hold(), handler.hold()
+
+    def off() -> None:
+        memory()
+        storage()
+
+    return off
+
+
+# ---- programs that are written for gridbuf ----
 
 
 def allocator(
@@ -97,11 +252,10 @@ def register_presets() -> tuple[str, ...]:
     """
     names = tuple(name for name in _core.backends() if name not in registry.REGISTRY)
     for name in names:
-        # With a layout: a preset's own may be a function, which is asked when somebody allocates.
-        probe = _core.plan((1,), "int8", backend=name, layout=(0,), byte_alignment=1)
+        _, alignment, device = _core.preset(name)
 
         def layout_map(dimensions: Sequence[str], name: str = name) -> tuple[int, ...]:
-            return _core.plan((2,) * len(dimensions), backend=name, dimensions=dimensions).layout
+            return _core.preset(name, dimensions)[0] or ()
 
         def is_optimal(array: Any, dimensions: Sequence[str], of: Any = layout_map) -> bool:
             return falling(
@@ -111,8 +265,8 @@ def register_presets() -> tuple[str, ...]:
             )
 
         info: Any = {
-            "alignment": probe.byte_alignment,  # in items
-            "device": "cpu" if probe.device == "cpu" else "gpu",
+            "alignment": alignment,
+            "device": "cpu" if device == "cpu" else "gpu",
             "layout_map": layout_map,
             "is_optimal_layout": is_optimal,
         }
@@ -289,6 +443,14 @@ def from_next(field: Any, dims: Mapping[Any, str]) -> _core.Field:
 
 
 __all__ = [
-    "Allocator", "Buffer", "allocator", "from_next", "install", "installed", "register_presets",
-    "stencil_args", "to_next", "uninstall",
-]  # fmt: skip
+    "Allocator",
+    "Buffer",
+    "allocator",
+    "from_next",
+    "install",
+    "installed",
+    "register_presets",
+    "stencil_args",
+    "to_next",
+    "uninstall",
+]

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from math import prod
 from statistics import median
 from typing import Any
@@ -30,15 +31,16 @@ def address(array: Any) -> int | None:
 def wanted_order(backend: str, dims: tuple[str, ...]) -> tuple[int, ...] | None:
     """The rank of each index's stride, 0 the largest; None for an unknown backend."""
     try:
-        return tuple(_core.plan((2,) * len(dims), backend=backend, dimensions=dims).layout)
+        return _core.preset(backend, dims)[0]
     except Exception:
         pass
-    try:
-        from gt4py.storage.cartesian.layout_registry import REGISTRY
-
-        return tuple(REGISTRY[backend]["layout_map"](dims))
-    except Exception:
-        return None
+    for module in ("layout_registry", "layout"):  # of this gt4py, or of those before 1.1.10
+        try:
+            registry = import_module(f"gt4py.storage.cartesian.{module}").REGISTRY
+            return tuple(registry[backend]["layout_map"](dims))
+        except Exception:
+            continue
+    return None
 
 
 def wanted_alignment(backend: str, itemsize: int) -> int:
@@ -46,7 +48,7 @@ def wanted_alignment(backend: str, itemsize: int) -> int:
     care or is not known.
     """
     try:
-        return max(_core.plan((2,), backend=backend, dimensions=("I",)).byte_alignment, itemsize)
+        return _core.preset(backend)[1] * itemsize
     except Exception:
         return itemsize
 

@@ -6,8 +6,8 @@ import pytest
 
 from gridbuf import consumers
 from gridbuf.cli import main
-from gridbuf.consumers import doctor
-from gridbuf.consumers.table import expected, tabulate
+from gridbuf.consumers import report
+from gridbuf.consumers.report import expected, tabulate
 
 
 def test_it_prints_what_the_documentation_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,7 +59,7 @@ def test_a_surprise_is_one() -> None:
         consumers.Result("no", "another reason"),
         consumers.Result("wrong", "a copy"),
     ):
-        assert doctor.surprising([doctor._answer(numpy, cell, result)])
-    assert not doctor.surprising(
-        [doctor._answer(numpy, cell, consumers.Result("no", "Unsupported dtype"))]
+        assert report.surprising([report._answer(numpy, cell, result)])
+    assert not report.surprising(
+        [report._answer(numpy, cell, consumers.Result("no", "Unsupported dtype"))]
     )

@@ -9,7 +9,7 @@ import pytest
 from sources import ROOT
 
 import gridbuf as gb
-from gridbuf.consumers.cell import LAYOUTS, Cell, field, values
+from gridbuf.consumers.consumer import LAYOUTS, Cell, field, values
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 TABLE = re.findall(r'X\("(\w+)", \w+, (\d+)\)', (ROOT / "dlpack/datatypes.h").read_text())

@@ -36,5 +36,5 @@ def test_each_of_numpys_is_tried() -> None:
     assert {*TYPE_CHARS[1:]} == {char for _, char in NUMBERS + OTHERS}
     assert ours == {np.dtype(char) for char in COPIED}, "NUMBERS of tests/helpers/dtypes.py"
     assert ours <= {np.dtype(name) for name in DTYPES if name != "bfloat16"}, (
-        "DTYPES of gridbuf/consumers/cell.py"
+        "DTYPES of gridbuf/consumers/consumer.py"
     )

@@ -10,7 +10,7 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.interop.mpi4py as gbm
 from gridbuf.consumers import DTYPES, LAYOUTS, Cell
-from gridbuf.consumers.cell import field, values
+from gridbuf.consumers.consumer import field, values
 from gridbuf.distributed import RevokedError
 
 comm = MPI.COMM_WORLD

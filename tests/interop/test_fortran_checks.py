@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import gridbuf as gb
 from gridbuf.interop import fortran
-from gridbuf.interop.fortran.cfi import dtype_of_code, type_code
-from gridbuf.interop.fortran.kinds import dtype_of
+from gridbuf.interop.fortran.types import dtype_of, dtype_of_code, type_code
 
 
 @pytest.mark.parametrize(("kind", "dtype"), {

@@ -318,3 +318,22 @@ class TestAllocator:
             allocator.__gt_allocate__(
                 common.domain({cell: (100, 110)}), definitions.dtype(float), 1
             )
+
+
+def test_a_gt4py_whose_registry_is_in_layout() -> None:
+    """gt4py before 1.1.10, as NDSL pins it."""
+    code = """
+import sys
+from gt4py.storage.cartesian import layout_registry
+sys.modules["gt4py.storage.cartesian.layout"] = layout_registry
+import gt4py.storage.cartesian
+gt4py.storage.cartesian.layout = layout_registry
+del gt4py.storage.cartesian.layout_registry
+sys.modules["gt4py.storage.cartesian.layout_registry"] = None
+import numpy as np, gridbuf as gb, gridbuf.interop.ndsl
+import gt4py.storage
+with gridbuf.interop.ndsl.install():
+    a, b = np.zeros(10), gt4py.storage.zeros((4, 5), backend="gt:cpu_ifirst")
+print(all(gb.memory.buffer_id(each) is not None for each in (a, b)))
+"""
+    assert python(code).strip() == "True"

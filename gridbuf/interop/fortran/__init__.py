@@ -29,8 +29,8 @@ field: J (index 0) has the stride 128 where Fortran's first index has 8; pass a 
 """
 
 from gridbuf.interop.fortran.arguments import Explicit, descriptor, explicit, receiver, to_f2py
-from gridbuf.interop.fortran.cfi import Descriptor
 from gridbuf.interop.fortran.memory import from_descriptor, from_pointer, wrap
+from gridbuf.interop.fortran.types import Descriptor
 
 __all__ = [
     "Descriptor",

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.interop.fortran.cfi import Descriptor, parsed
-from gridbuf.interop.fortran.checks import checked, gap, refuse
-from gridbuf.interop.fortran.kinds import dtype_of, has_type
+from gridbuf.interop.fortran.arguments import checked, gap, refuse
+from gridbuf.interop.fortran.types import Descriptor, dtype_of, has_type, parsed
 from gridbuf.strides import extent, packed
 from gridbuf.validation import boolean
 from gridbuf.wrapping import as_field
