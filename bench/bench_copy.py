@@ -31,7 +31,8 @@ def pair(shape, dtype, order, to=None):
     src = np.random.default_rng(0).integers(0, 99, shape).astype(dtype)
     return np.zeros([shape[i] for i in order], to or dtype).transpose(np.argsort(order)), src
 
-def at(offset, like):  # memory that begins so many bytes into a cache line, with the strides of an array
+# memory that begins so many bytes into a cache line, with the strides of an array
+def at(offset, like):
     memory = np.zeros(like.nbytes + 128, np.uint8)
     start = -memory.__array_interface__["data"][0] % 64 + offset
     return np.ndarray(like.shape, like.dtype, memory, start, like.strides)

@@ -43,7 +43,8 @@ from stencils import diffuse as definition
 diffuse = gtscript.stencil(backend="gt:gpu", definition=definition)
 shape, origin = (514, 514, 80), (1, 1, 0)
 ours = [gb.ones(shape, backend="gt:gpu", aligned_index=origin) for _ in range(2)]
-theirs = [gt_storage.ones(shape, np.float64, backend="gt:gpu", aligned_index=origin) for _ in range(2)]
+theirs = [gt_storage.ones(shape, np.float64, backend="gt:gpu", aligned_index=origin)
+    for _ in range(2)]
 def run(pair):
     for _ in range(20): diffuse(*pair, origin=origin, domain=(512, 512, 80))
     gb.cuda.synchronize()
@@ -172,11 +173,13 @@ COUNT = """
 import ctypes, os, gridbuf as gb, gridbuf.distributed as gbd, numpy as np
 count = ctypes.CDLL(os.environ["GRIDBUF_LIBCUDA"]).fake_count
 count.restype = ctypes.c_int64
-moves = [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2", b"cuMemcpyDtoDAsync_v2", b"cuMemcpy2DAsync_v2", b"cuLaunchKernel"]
+moves = [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoHAsync_v2", b"cuMemcpyDtoDAsync_v2",
+    b"cuMemcpy2DAsync_v2", b"cuLaunchKernel"]
 n = (64, 64, 40)
 f, t = gb.Field.empty(n, device="gpu"), gb.Field.empty(n, device="gpu", backend="gt:gpu")
 g, unseen = gb.Field.empty(n, device="gpu"), gb.Field.zeros(n, memory="managed")
-pinned, pageable, padded = gb.ones(n, memory="pinned"), np.ones(n), gb.ones(n, memory="pinned", padding=64)
+pinned, pageable = gb.ones(n, memory="pinned"), np.ones(n)
+padded = gb.ones(n, memory="pinned", padding=64)
 grid = gbd.grid((32, 32), periodic="IJ", halo=2)
 T = [grid.zeros("IJK", sizes={"K": 20}, device="gpu") for _ in range(8)]
 plan = grid.plan(*T)

@@ -46,11 +46,14 @@ BIG = (
     " np.empty(10**7)\n"
 )
 COLUMNS = """
-lower, main, upper, right = (r.random((256, 256, 80)) for _ in range(4)); main += 3; o = np.empty_like(right)
+lower, main, upper, right = (r.random((256, 256, 80)) for _ in range(4))
+main += 3
+o = np.empty_like(right)
 """
 NUMBA_DOT = """
 import numba
-@numba.guvectorize(["(f8[:], f8[:], f8[:])"], "(n),(n)->()", target={target!r}, nopython=True, fastmath=True)
+@numba.guvectorize(["(f8[:], f8[:], f8[:])"], "(n),(n)->()", target={target!r}, nopython=True,
+    fastmath=True)
 def peer(a, b, out):
     s = 0.0
     for i in range(a.shape[0]):
@@ -63,11 +66,13 @@ def formula(x):
     return math.sin(x) / (1.0 + x * x)
 x, o = r.random(10**6), np.empty(10**6)
 adopted = gufunc.from_ufunc(numba.vectorize(["f8(f8)"], nopython=True)(formula))
-scalar = gufunc.GUFunc("()->()", [gufunc.scalar(numba.cfunc("f8(f8)", error_model="numpy")(formula), "d->d")])
+compiled = numba.cfunc("f8(f8)", error_model="numpy")(formula)
+scalar = gufunc.GUFunc("()->()", [gufunc.scalar(compiled, "d->d")])
 """
 NUMBA_THOMAS = """
 import numba
-@numba.guvectorize(["(f8[:], f8[:], f8[:], f8[:], f8[:])"], "(k),(k),(k),(k)->(k)", target="parallel", nopython=True)
+@numba.guvectorize(["(f8[:], f8[:], f8[:], f8[:], f8[:])"], "(k),(k),(k),(k)->(k)",
+    target="parallel", nopython=True)
 def peer(a, b, c, d, x):
     n = len(b)
     cp = np.empty(n)
@@ -102,7 +107,8 @@ def _elementwise(name: str, target: float) -> Case:
 
 SMALL = """
 import gridbuf as gb
-x, y, o, m, s = r.random(3), r.random(3), np.empty(3), np.array([True, False, True]), r.random((3, 3))
+x, y, o, m = r.random(3), r.random(3), np.empty(3), np.array([True, False, True])
+s = r.random((3, 3))
 F, G, O = (gb.Field(a, dims="I") for a in (x, y, o))
 full, column = gb.Field.ones((3, 2, 2), dims="IJK", halo=(1, 0, 0)), gb.Field.ones((2,), dims="K")
 f, dot = gufunc.from_ufunc(np.add), gufunc.dot

@@ -19,13 +19,15 @@ between = []
 def ours():
     if "{way}" == "mixed":
         between.append(gb.empty((len(between) * 700_001 % 5_000_000 + 1,)))
-    return gb.Field.empty(shape, backend=backend, halo=halo) if "{way}" == "Fields" else gb.empty(shape, backend=backend, halo=halo)
+    empty = gb.Field.empty if "{way}" == "Fields" else gb.empty
+    return empty(shape, backend=backend, halo=halo)
 def filled(make):
     fields = [make() for _ in range(n)]
     for x in fields:
         np.asarray(x)[...] = 1.0
     return fields
-mine, theirs = filled(ours), filled(lambda: gt4py.storage.empty(shape, backend=backend, aligned_index=halo))
+mine = filled(ours)
+theirs = filled(lambda: gt4py.storage.empty(shape, backend=backend, aligned_index=halo))
 """
 SHAPES = [
     (512, 128, 60),

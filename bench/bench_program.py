@@ -9,7 +9,8 @@ import numpy as np, gridbuf as gb
 from gridbuf._core import CopyProgram
 
 def box(shape, axis, at):
-    return tuple(slice(at, at + 3) if a == axis else slice(3, n - 3) if a < 2 else slice(None) for a, n in enumerate(shape))
+    return tuple(slice(at, at + 3) if a == axis else slice(3, n - 3) if a < 2 else slice(None)
+        for a, n in enumerate(shape))
 
 def address(a):
     return a.__array_interface__["data"][0]
@@ -17,22 +18,26 @@ def address(a):
 def programs(fields, axis):
     # both slabs of each field, in the order of its memory, into one message; and back
     arrays = [f.numpy() for f in fields]
-    slabs = [(i, a[box(a.shape, axis, at)]) for i, a in enumerate(arrays) for at in (3, a.shape[axis] - 6)]
+    slabs = [(i, a[box(a.shape, axis, at)]) for i, a in enumerate(arrays)
+        for at in (3, a.shape[axis] - 6)]
     message = gb.empty(sum(s.nbytes for _, s in slabs), "uint8")
     pack, unpack, pairs, at = [], [], [], 0
     for i, slab in slabs:
         strides, step = [0] * slab.ndim, slab.itemsize
         for d in sorted(range(slab.ndim), key=lambda d: slab.strides[d]):
             strides[d], step = step, step * slab.shape[d]
-        here, there = (0, at, tuple(strides)), (i + 1, address(slab) - address(arrays[i]), slab.strides)
+        here = (0, at, tuple(strides))
+        there = (i + 1, address(slab) - address(arrays[i]), slab.strides)
         pack.append((*here, *there, slab.shape, slab.dtype, 0))
         unpack.append((*there, *here, slab.shape, slab.dtype, 0))
         pairs.append((np.ndarray(slab.shape, slab.dtype, message, at, strides), slab))
         at += slab.nbytes
     slots = [message, *((f"f{i}", a.dtype, a.shape, a.strides, True) for i, a in enumerate(arrays))]
-    return CopyProgram(slots, pack), CopyProgram(slots, unpack), message, np.empty_like(message), pairs
+    programs = CopyProgram(slots, pack), CopyProgram(slots, unpack)
+    return *programs, message, np.empty_like(message), pairs
 
-fields = [gb.Field.zeros(SHAPE, "float64", dims="IJK", halo=(3, 3, 0), backend=BACKEND) for _ in range(COUNT)]
+fields = [gb.Field.zeros(SHAPE, "float64", dims="IJK", halo=(3, 3, 0), backend=BACKEND)
+    for _ in range(COUNT)]
 pack, unpack, message, other, pairs = programs(fields, AXIS)
 """
 SLABS = {  # shape, preset, fields, axis

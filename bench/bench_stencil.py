@@ -18,7 +18,8 @@ def arrays(make):
     return pair
 field_in, field_out = arrays(lambda: gb.Field.empty(shape, backend=backend, dims="IJK", halo=halo))
 array_in, array_out = arrays(lambda: gb.empty(shape, backend=backend, halo=halo))
-their_in, their_out = arrays(lambda: gt4py.storage.empty(shape, backend=backend, aligned_index=halo))
+their_in, their_out = arrays(
+    lambda: gt4py.storage.empty(shape, backend=backend, aligned_index=halo))
 plain_in, plain_out = arrays(lambda: np.zeros(shape))
 warnings.simplefilter("ignore")  # gt4py says of plain_in that C order is not what it wants
 domain = (128, 128, 80)

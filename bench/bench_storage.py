@@ -23,7 +23,8 @@ nout, nsums = out.to_numpy(), sums.to_numpy()
 
 BROADCAST = """
 import numpy as np, gridbuf.storage as gs
-plane, column = gs.ones((64, 64), axes="IJ", defaults="{defaults}"), gs.ones(80, axes="K", defaults="{defaults}")
+plane = gs.ones((64, 64), axes="IJ", defaults="{defaults}")
+column = gs.ones(80, axes="K", defaults="{defaults}")
 nplane, ncolumn = plane.to_numpy()[:, :, None], column.to_numpy()[None, None, :]
 out = gs.empty((64, 64, 80), defaults="{defaults}")
 nout = out.to_numpy()

@@ -39,9 +39,11 @@ from stencils import diffuse
 
 shape, halo = (66, 66, 28), (1, 1, 0)
 stencil = gtscript.stencil(backend="numpy", definition=diffuse)
-one, two = (gt4py.storage.ones(shape, np.float64, backend="numpy", aligned_index=halo) for _ in range(2))
+one, two = (gt4py.storage.ones(shape, np.float64, backend="numpy", aligned_index=halo)
+    for _ in range(2))
 def loop(steps=300):
-    for _ in range(steps):                                    # two calls of two fields, and their temporaries
+    # two calls of two fields, and their temporaries
+    for _ in range(steps):
         stencil(one, two, origin=halo, domain=(64, 64, 28))
         stencil(two, one, origin=halo, domain=(64, 64, 28))
 loop(10)

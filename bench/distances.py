@@ -1,6 +1,7 @@
 """Where fields lie in memory, and how long a stencil takes: docs/placement.png and a table.
 
-    python bench/distances.py [--backend gt:cpu_ifirst] [--stencil hdiff] [--output docs/placement.png]
+    python bench/distances.py [--backend gt:cpu_ifirst] [--stencil hdiff]
+                              [--output docs/placement.png]
 
 Fields are cut by hand from one mapping of huge pages. One thing varies at a time: the distance
 between fields, the place within a page, the padding of rows, the padding of planes. Times are the

@@ -63,16 +63,6 @@ if [ "$(cat .venvs/build/asked 2>/dev/null)" != "$asked" ]; then
 fi
 .venvs/build/bin/python -m build --no-isolation --outdir dist . >.venvs/build.log 2>&1 || { cat .venvs/build.log >&2; exit 1; }
 wheel=$(echo "$root"/dist/*.whl)
-"$base" - "$wheel" <<'LARGEST'
-import sys
-from pathlib import Path
-sys.path.insert(0, "wheels")
-from targets import LARGEST
-path = Path(sys.argv[1])
-size = path.stat().st_size
-print(path, size, "bytes")
-sys.exit(f"gridbuf: a wheel may have {LARGEST} bytes (wheels/targets.py)" if size > LARGEST else 0)
-LARGEST
 
 mapfile -t found < <("$base" wheels/interpreters.py)
 full=

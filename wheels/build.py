@@ -1,25 +1,29 @@
-"""Builds the sdist, and from it a wheel for each machine, with zig as the compiler: `make wheels`.
+"""Build the sdist, and from it a wheel for each machine, with zig as the compiler: `make wheels`.
 
 zig is clang with the C libraries of every glibc version, from PyPI; neither a container nor an old
 system is needed.
 """
 
 import argparse
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+import tarfile
 from pathlib import Path
 
-from denser import denser
-from targets import BUILT, GLIBC, MACHINES, ROOT, tag, wheel
+from targets import BUILT, GLIBC, GO_ARCHITECTURES, MACHINES, ROOT, tag
+
+TOOLS = ROOT / ".venvs" / "wheels"
 
 
 def compiler(machine: str) -> Path:
     """A command that compiles for a machine and its oldest glibc. Without it zig's checks of
     undefined behaviour stay in.
 
-    It lies beside this Python: Go compiles all C of a room again for a compiler of another path.
+    It lies beside this Python: Go compiles again for a compiler of another path.
     """
     target = f"{machine}-linux-gnu"
     path = Path(sys.executable).with_name(f"zig-{machine}")
@@ -35,17 +39,37 @@ def compiler(machine: str) -> Path:
     return path
 
 
-def experiments() -> str:
-    """GOEXPERIMENT for Go's older collector, which is 16 kB shorter in a wheel: what Go keeps is
-    small. A Go that has no other is asked for nothing.
+def headers(machine: str) -> Path:
+    """A folder with a pyconfig.h for a machine: Debian's asks for one, and has the running
+    Python's only. What the limited API reads of it is the same on every Linux of 64 bits.
     """
-    wanted = ",".join(filter(None, [os.environ.get("GOEXPERIMENT", ""), "nogreenteagc"]))
-    known = subprocess.run(
-        ["go", "env", "GOEXPERIMENT"],
-        env={**os.environ, "GOEXPERIMENT": wanted},
-        capture_output=True,
+    folder = TOOLS / "include"
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for place in (folder / python, folder / f"{machine}-linux-gnu" / python):
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(sysconfig.get_config_h_filename(), place / "pyconfig.h")
+    return folder
+
+
+def build_id(source: Path, machine: str) -> str:
+    """A number for what goes into a library, by which a debugger knows its symbols."""
+    zig = subprocess.run(
+        [sys.executable, "-m", "ziglang", "version"], check=True, capture_output=True
+    ).stdout
+    number = hashlib.sha1(zig + machine.encode())
+    with tarfile.open(source) as files:
+        for member in sorted(files.getmembers(), key=lambda member: member.name):
+            content = files.extractfile(member)
+            number.update(member.name.encode() + (content.read() if content else b""))
+    return number.hexdigest()
+
+
+def time_of_commit() -> str:
+    """The time that is written into wheels, so that two of one commit are equal."""
+    asked = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True
     )
-    return os.environ.get("GOEXPERIMENT", "") if known.returncode else wanted
+    return asked.stdout.strip() or "315532800"  # the first that a zip file can say
 
 
 def main(machines: list[str], sdist: Path | None) -> None:
@@ -62,21 +86,23 @@ def main(machines: list[str], sdist: Path | None) -> None:
     (source,) = BUILT.glob("gridbuf-*.tar.gz")
     for machine in machines:
         symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
-        flags = f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror"
+        more = f" -isystem{headers(machine)}" if machine != os.uname().machine else ""
         environment = {
+            "SOURCE_DATE_EPOCH": time_of_commit(),
+            **os.environ,
             "CC": str(compiler(machine)),
-            "GRIDBUF_CFLAGS": flags,
+            "GOOS": "linux",
+            "GOARCH": GO_ARCHITECTURES[machine],
+            "GRIDBUF_CFLAGS": f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror{more}",
+            "GRIDBUF_LDFLAGS": f"-Wl,--build-id=0x{build_id(source, machine)}",
             "GRIDBUF_DEBUG_FILE": str(symbols),
-            "GOEXPERIMENT": experiments(),
         }
         subprocess.run(
             [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
-            "--no-deps", "--no-build-isolation",
-             f"--config-settings=--build-option=--plat-name={tag(machine)}", "--wheel-dir", BUILT,
-             source],
-            env={**os.environ, **environment}, check=True,
+             "--no-deps", "--no-build-isolation", "--wheel-dir", BUILT, source,
+             f"--config-settings=--build-option=--plat-name={tag(machine)}"],
+            env=environment, check=True,
         )  # fmt: skip
-        denser(wheel(machine))
 
 
 if __name__ == "__main__":

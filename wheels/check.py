@@ -12,7 +12,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import capstone
 from elftools.elf.elffile import ELFFile
 from targets import BUILT, LARGEST, MACHINES, tag, wheel
 
@@ -81,50 +80,11 @@ def library(path: Path) -> None:
             numbers[0] == numbers[1] and whole.get_section_by_name(".debug_info") is not None,
             f"{beside.name}: other symbols",
         )
-        fused(beside.name, whole)
 
 
 def symbols_of(path: Path) -> Path:
     (beside,) = BUILT.glob(f"*{path.name.split('-')[-1].removesuffix('.whl')}.debug")
     return beside
-
-
-# What a fused multiply-add is called.
-FUSED = {"EM_X86_64": r"vfn?m(add|sub)", "EM_AARCH64": r"fn?m(add|sub)$|fml[as]$"}
-STATISTICS = ("argmin", "argmax", "minmax", "moments")
-
-
-def fused(name: str, elf: ELFFile) -> None:
-    """Kernels are fused as tests/build/test_compilers.py says: with AVX2 and on aarch64, not in the base
-    set of x86, nor in statistics.
-    """
-    machine = elf["e_machine"]
-    reader = capstone.Cs(*{
-        "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
-        "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM)
-    }[machine])  # fmt: skip
-    text = elf.get_section_by_name(".text")
-    code, start = text.data(), text["sh_addr"]
-    found = {True: 0, False: 0}
-    looked = {True: 0, False: 0}
-    for symbol in elf.get_section_by_name(".symtab").iter_symbols():
-        kernel = re.fullmatch(r"gb_gu_k_(\w+?)_f(?:32|64)_(base|avx2)", symbol.name)
-        if kernel is None or symbol["st_info"]["type"] != "STT_FUNC":
-            continue
-        at = symbol["st_value"] - start
-        rule = not kernel[1].startswith(STATISTICS) and (
-            kernel[2] == "avx2" or machine == "EM_AARCH64"
-        )
-        looked[rule] += 1
-        for _, _, mnemonic, _ in reader.disasm_lite(
-            code[at : at + symbol["st_size"]], symbol["st_value"]
-        ):
-            found[rule] += re.match(FUSED[machine], mnemonic) is not None
-    expect(min(looked.values()) >= 8, f"{name}: kernels have other names than here: {looked}")
-    expect(
-        found[True] > 100 and found[False] == 0,
-        f"{name}: {found[True]} fused instructions, and {found[False]} where none may be",
-    )
 
 
 def debugger(path: Path) -> None:

@@ -1,23 +1,21 @@
-"""Installs the aarch64 wheel into Debian's Python for that machine, and runs core tests under qemu:
-the second part of `make test-wheels`.
+"""Debian's Python for aarch64, with the wheel, under qemu: the second part of `make test-wheels`.
 
 Nothing is installed on this machine: Debian's packages, of its own and of the other machine, are
 unpacked under .venvs/. Where that cannot be had, one line says so, and the wheel stays untested.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
-from core import EMULATED, PACKAGES, SECONDS, Outcome, run
 from targets import ROOT, wheel
 
 MACHINE = ROOT / ".venvs" / "aarch64"
+SECONDS = 1800  # far more than it takes: a machine may be busy
 DEBIAN = ["python3", "libstdc++6"]  # Python and what it needs; NumPy's wheels want the second
 
 
@@ -72,7 +70,7 @@ def unpacked(name: str, packages: list[str], architecture: str) -> Path:
     return root
 
 
-def python() -> Path:
+def command() -> Path:
     """A command that is Python on that machine: its children are told to run under the emulator
     too, by its own name.
     """
@@ -89,9 +87,9 @@ def python() -> Path:
     return path
 
 
-def site(python: Path) -> Path:
+def site(python: Path, packages: Sequence[str]) -> Path:
     """NumPy and the test tools for that machine, and the wheel."""
-    asked = [python.name, "numpy", *PACKAGES]
+    asked = [python.name, "numpy", *packages]
     folder, kept = MACHINE / "site", MACHINE / "site.json"
     if not kept.exists() or json.loads(kept.read_text()) != asked:
         platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (17, 24, 27, 28)]
@@ -110,20 +108,18 @@ def site(python: Path) -> Path:
     return folder
 
 
-def outcomes() -> Iterator[Outcome]:
-    if os.uname().machine != "x86_64":
-        return  # where the wheel is this machine's own, it is installed as such
+def python() -> Path | None:
+    """The command, or None where Debian's packages cannot be had, and one line that says so."""
     try:
-        command = python()
+        return command()
     except Unavailable as error:
         print(
             "gridbuf: the aarch64 wheel is not tested: no Python and emulator for it from Debian's"
             f" packages ({error})"
         )
-        return
-    yield run(
-        "aarch64 (emulated)",
-        command,
-        EMULATED,
-        {"PYTHONPATH": str(site(command)), "GRIDBUF_NUM_THREADS": "2"},
-    )
+        return None
+
+
+def environment(python: Path, packages: Sequence[str]) -> dict[str, str]:
+    """What finds the wheel, NumPy and the test tools."""
+    return {"PYTHONPATH": str(site(python, packages)), "GRIDBUF_NUM_THREADS": "2"}

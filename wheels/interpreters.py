@@ -1,7 +1,7 @@
 """The Pythons of this machine that gridbuf is for: of each version the first that can make
 environments and has a GIL.
 
-python wheels/interpreters.py     a line for each: version and path. `make test` and `make test-wheels` ask here.
+python wheels/interpreters.py prints a line for each, version and path, for `make test`.
 """
 
 import shutil

@@ -1,8 +1,9 @@
 """What `make release` does after building: looks whether this is a release, and tags it. It
 publishes nothing.
 
-python wheels/release.py check     before anything is built: the tree is clean, and version, changelog and citation agree
-python wheels/release.py tag       after the tests: an annotated tag, with the changelog's section as its text
+python wheels/release.py check   before anything is built: the tree is clean, and version,
+                                 changelog and citation agree
+python wheels/release.py tag     after the tests: an annotated tag with the changelog's section
 """
 
 import re

@@ -119,13 +119,17 @@ def test_sequences_without_an_end() -> None:
     """In a process with little memory: an endless one was read until there was none left."""
     code = """
 import itertools, resource, numpy as np, gridbuf as gb
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()  # threads of NumPy's, one for each core, reserve much
+# threads of NumPy's, one for each core, reserve much
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 30), resource.RLIM_INFINITY))
 class Endless:
     def __getitem__(self, i): return i
-calls = [lambda e: gb.get_dims(np.zeros(3), e), lambda e: gb.empty(e), lambda e: gb.Field(np.zeros(3), e), lambda e: gb.empty((3,), halo=e),
-         lambda e: gb.empty((3,), layout=e), lambda e: gb.empty((3,), aligned_index=e), lambda e: gb.Field(np.zeros(3), origin=e),
-         lambda e: gb.register_backend("endless", layout=e), lambda e: gb.Field.zeros((3,)).transpose(e), lambda e: gb.as_numpy(gb.Field.zeros((3,), dims="I"), e)]
+x = gb.Field.zeros((3,), dims="I")
+calls = [lambda e: gb.get_dims(np.zeros(3), e), lambda e: gb.empty(e),
+         lambda e: gb.Field(np.zeros(3), e), lambda e: gb.empty((3,), halo=e),
+         lambda e: gb.empty((3,), layout=e), lambda e: gb.empty((3,), aligned_index=e),
+         lambda e: gb.Field(np.zeros(3), origin=e), lambda e: gb.register_backend("e", layout=e),
+         lambda e: gb.Field.zeros((3,)).transpose(e), lambda e: gb.as_numpy(x, e)]
 for call in calls:
     for endless in (Endless(), itertools.count()):
         try:

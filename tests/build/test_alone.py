@@ -40,7 +40,7 @@ def visit(name):
     try:
         importlib.import_module(name)
     except ImportError as error:
-        # What is not installed may be missing; a name or a module of ours that is not there, or not yet, is not that.
+        # A package that is not installed may be missing; a name or a module of ours may not.
         return 3 if "'gridbuf" in str(error) else 0
     for each in modules:
         if each.rpartition(".")[0] == name:

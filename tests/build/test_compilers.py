@@ -25,11 +25,10 @@ FUSED = {
     "x86_64": re.compile(r"^\s*vfn?m(?:add|sub)", re.MULTILINE),
     "aarch64": re.compile(r"^\s*(?:fn?m(?:add|sub)|fml[as])\s", re.MULTILINE),
 }
-# What setup.py gives every C file, less -g, and -Werror.
+# What rules.ninja gives every C file, less -g, and -Werror.
 FLAGS = [
     "-O2",
     "-fasynchronous-unwind-tables",
-    "-ffunction-sections",
     "-fno-math-errno",
     "-fPIC",
     "-pthread",

@@ -79,7 +79,8 @@ def test_the_extras_have_the_packages_of_the_consumers() -> None:
     named = extras("consumers", "consumers-heavy", "consumers-compiled") - helpers
     wanted = ours - for_gpus_or_old_pythons
     assert not wanted - named, (
-        f"the extras consumers, -heavy and -compiled of pyproject.toml lack {sorted(wanted - named)}"
+        "the extras consumers, -heavy and -compiled of pyproject.toml lack"
+        f" {sorted(wanted - named)}"
     )
     assert not named - wanted, (
         f"no consumer is {sorted(named - wanted)} of the extras in pyproject.toml"

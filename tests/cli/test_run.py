@@ -74,7 +74,10 @@ def test_the_variable(site: Path, install: str | None, answer: str) -> None:
 def test_a_wrong_variable_is_one_line_and_the_program_runs(site: Path) -> None:
     done = run_in(site, "program.py", install="numpy,cupy")
     assert done.stdout == "__main__ [] False\n"
-    assert done.stderr == "gridbuf: GRIDBUF_INSTALL: 'cupy' is not known; allowed are numpy, gt4py, ndsl, icon4py, with commas between them\n"  # fmt: skip
+    assert done.stderr == (
+        "gridbuf: GRIDBUF_INSTALL: 'cupy' is not known; allowed are numpy, gt4py, ndsl, icon4py,"
+        " with commas between them\n"
+    )
 
 
 @pytest.mark.parametrize("install", [None, "numpy,gt4py,ndsl,icon4py"])

@@ -1,5 +1,6 @@
-"""A consumer of the matrix, step by step: python tests/consumers/new_consumer.py MODULE, again and again
-until nothing is left to do.
+"""A consumer of the matrix, step by step, until nothing is left to do:
+
+    python tests/consumers/new_consumer.py MODULE
 
 It writes what can be written by itself, in the four places that a consumer has, and says of each
 cell that is not as expected what to put into `refuses`.

@@ -1,4 +1,6 @@
-"""Pools: statistics, limits, ids, reports; out of memory and every other failure; threads, streams, forks, the end of the process."""
+"""Pools: statistics, limits, ids, reports; out of memory and every other failure; threads, streams,
+forks, the end of the process.
+"""
 
 import gc
 import os
@@ -76,7 +78,8 @@ def test_limits(pool: dict[str, Any]) -> None:
 
 
 def test_a_limit_says_of_which_memory() -> None:
-    for pool, where in (({"device": "gpu"}, "allowed on GPU 0"), ({"memory": "pinned"}, "allowed of pinned memory"),
+    for pool, where in (({"device": "gpu"}, "allowed on GPU 0"),
+        ({"memory": "pinned"}, "allowed of pinned memory"),
                         ({"memory": "managed"}, "allowed of managed memory on GPU 0")):  # fmt: skip
         gb.memory.set_limit(1000, **pool)
         try:
@@ -222,7 +225,8 @@ f, p = gb.Field.ones((3, 4), device="gpu"), gb.ones((3, 4), memory="pinned")
 gb.ones((5, 5)); gb.cuda.synchronize()
 pid = os.fork()
 if pid == 0:
-    for call in (lambda: gb.Field.empty((3, 4), device="gpu"), lambda: gb.copyto(np.zeros((3, 4)), f), lambda: gb.fill(f, 2.0)):
+    for call in (lambda: gb.Field.empty((3, 4), device="gpu"),
+        lambda: gb.copyto(np.zeros((3, 4)), f), lambda: gb.fill(f, 2.0)):
         try: call()
         except RuntimeError as error: assert "fork" in str(error), error
         else: os._exit(1)
@@ -239,7 +243,8 @@ gb.Field.empty((3, 4), device="gpu")
 def test_memory_that_lives_until_the_process_ends() -> None:
     done = run("""
 import atexit, gridbuf as gb, numpy as np, sys
-f, p, m = gb.Field.ones((30, 4), device="gpu"), gb.ones((30, 4), memory="pinned"), gb.Field.ones((30, 4), memory="managed")
+f, p = gb.Field.ones((30, 4), device="gpu"), gb.ones((30, 4), memory="pinned")
+m = gb.Field.ones((30, 4), memory="managed")
 sys.keep = [f, p, m, f.__dlpack__(), np.from_dlpack(gb.Field(p)), f[1:]]
 sys.cycle = [f]; sys.cycle.append(sys.cycle)
 copies = [gb.copy_async(f, p) for _ in range(4)]
@@ -266,7 +271,8 @@ del f, copy
 
 def test_debug_mode() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import gridbuf as gb; f = gb.Field.zeros((3, 4), device='gpu'); del f; gb.memory.trim()"],
+        [sys.executable, "-c",
+         "import gridbuf as gb; f = gb.Field.zeros((3, 4), device='gpu'); del f; gb.memory.trim()"],
         env=os.environ | {"GRIDBUF_DEBUG": "1"}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,8 @@
-"""Programs that are drawn: Fields on two GPUs, in managed, pinned and pageable memory, on every kind of stream. The fake driver
-does the work piece by piece beside the program, finds work that nothing puts in order, and refuses what CUDA refuses: a launch
-or an event on a stream of another GPU, a kernel or a memset on memory of another GPU."""
+"""Programs that are drawn: Fields on two GPUs, in managed, pinned and pageable memory, on every
+kind of stream. The fake driver does the work piece by piece beside the program, finds work that
+nothing puts in order, and refuses what CUDA refuses: a launch or an event on a stream of another
+GPU, a kernel or a memset on memory of another GPU.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -126,7 +128,8 @@ class Program:
             self.story.append(f"  stream={stream}")
             with self.on_a_stream():
                 copy = gb.copy_async(dst, src, stream=stream, casting="unsafe")
-            # Until a copy is done the program leaves the host's side alone, and what a thread of the host converts.
+            # Until a copy is done the program leaves the host's side alone, and memory that a
+            # thread of the host converts.
             if len(gpus) == 1 or dst.dtype != src.dtype or self.draw.random() < 0.5:
                 copy.wait()
             else:
@@ -153,7 +156,7 @@ class Program:
         self.values[at] = values_of(self.fields[at])
 
     def exchange(self, at: int, source: int) -> None:
-        """A consumer of DLPack reads on its own stream, and is through with it before the program goes on."""
+        """A consumer of DLPack reads on its own stream, and ends before the program goes on."""
         gpu = gpu_of(self.fields[source])
         if gpu is None or self.values[source].dtype.byteorder == ">":
             return
@@ -205,7 +208,9 @@ def test_drawn_programs(busy: Fake, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_drawn_exchanges(busy: Fake, seed: int) -> None:
-    """Halos of Fields on both GPUs, beside fills and copies, each on a stream that is drawn; the host does the same."""
+    """Halos of Fields on both GPUs, beside fills and copies, each on a stream that is drawn; the
+    host does the same.
+    """
     draw = random.Random(seed)
     grid = gbd.grid((8, 6), blocks=(2, 1), halo=1, periodic=draw.choice(["I", "IJ"]))
     places = [
@@ -279,7 +284,9 @@ ACROSS = [
 def test_a_producers_stream_may_be_of_either_gpu(
     busy: Fake, place: dict[str, Any], device: int
 ) -> None:
-    """Managed and pinned memory is used on whichever GPU, and a stream says nothing about where the memory lies."""
+    """Managed and pinned memory is used on either GPU; a stream says nothing about where memory
+    lies.
+    """
     f = gb.Field.zeros((10, 20), "u1", **place)
     told = Told(f, busy.stream(device))
     gb.cuda.synchronize(0)

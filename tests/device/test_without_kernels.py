@@ -12,7 +12,8 @@ from fake_driver import MODE
 CODE = """
 import numpy as np, gridbuf as gb
 def values(f):
-    a = np.empty(f.shape, f.dtype, order="F" if f.strides and f.strides[0] == f.dtype.itemsize else "C")
+    fortran = f.strides and f.strides[0] == f.dtype.itemsize
+    a = np.empty(f.shape, f.dtype, order="F" if fortran else "C")
     gb.copyto(a, f)
     return a
 for dtype in ("f8", "f4", "i8", "c16", "i2", "i1", "bool", "S3", "V5"):
@@ -27,7 +28,8 @@ for dtype in ("f8", "f4", "i8", "c16", "i2", "i1", "bool", "S3", "V5"):
     expected = np.full((6, 5), 3, dtype)
     expected[2, 3] = 1
     assert np.array_equal(values(f), expected), dtype
-    g = gb.Field.full((6, 5), 0.1 if dtype in ("f8", "c16") else 1, dtype, device="gpu", halo=(1, 1))
+    g = gb.Field.full((6, 5), 0.1 if dtype in ("f8", "c16") else 1, dtype, device="gpu",
+        halo=(1, 1))
     gb.fill(g.domain, 7)
     expected = np.full((6, 5), 0.1 if dtype in ("f8", "c16") else 1, dtype)
     expected[1:-1, 1:-1] = 7
@@ -38,7 +40,8 @@ gb.copyto(f, host)   # another layout: the host lays out
 back = np.zeros((40, 50))
 gb.copyto(back, f)
 assert np.array_equal(back, host)
-for act in (lambda: gb.copyto(gb.Field.empty((40, 50), device="gpu"), f), lambda: gb.fill(gb.Field.empty((5000, 3), device="gpu")[:, 1], 0.1)):
+for act in (lambda: gb.copyto(gb.Field.empty((40, 50), device="gpu"), f),
+    lambda: gb.fill(gb.Field.empty((5000, 3), device="gpu")[:, 1], 0.1)):
     try: act()
     except RuntimeError as error: print(error)
     else: raise SystemExit("no error")

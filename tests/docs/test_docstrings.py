@@ -31,7 +31,7 @@ def test_everything_public_is_described(package: str) -> None:
 
 
 def in_its_module(obj: Any) -> bool:
-    """Whether a function lies where its name says: docs/test_examples.py, which reads modules, runs its
+    """Whether a function lies where its name says: test_examples.py, which reads modules, runs its
     example there.
     """
     found: Any = sys.modules[obj.__module__] if getattr(obj, "__module__", None) else None

@@ -10,7 +10,7 @@ read-only data through the legacy struct, and through slices, re-wraps and every
 capsule where NumPy would make it read-only; bfloat16 in __array_interface__;
 __cuda_array_interface__ on the host type; names that gt4py and DaCe take for their own.
 
-exchange/test_dlpack_traps_consumer.py has the other direction, exchange/test_protocols.py the buffer requests,
+test_dlpack_traps_consumer.py has the other direction, test_protocols.py the buffer requests,
 exchange/test_exchange_api.py the C exchange API, tests/safety the threads and forks.
 """
 
@@ -124,7 +124,11 @@ LATER = """
 static struct { void (*call)(void *); void *argument; } all[8];
 static int n;
 static void run(void) { while (n--) all[n].call(all[n].argument); }
-void later(void *call, void *argument) { if (!n) atexit(run); all[n].call = (void (*)(void *))call; all[n++].argument = argument; }
+void later(void *call, void *argument) {
+    if (!n) atexit(run);
+    all[n].call = (void (*)(void *))call;
+    all[n++].argument = argument;
+}
 """
 AT_THE_END = """
 import ctypes, sys
@@ -134,7 +138,8 @@ from dlpack_structs import LATEST, Versioned, api
 for f in (gb.Field.zeros(1000), gb.Field(np.zeros(1000))):
     capsule = f.__dlpack__(max_version=LATEST)
     pointer = api.PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-    assert ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_dltensor_versioned") == 0
+    assert ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule),
+        b"used_dltensor_versioned") == 0
     deleter = ctypes.cast(Versioned.from_address(pointer).deleter, ctypes.c_void_p)
     ctypes.CDLL(sys.argv[2]).later(deleter, ctypes.c_void_p(pointer))
 """

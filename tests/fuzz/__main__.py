@@ -6,7 +6,8 @@ case may end it; the corpus comes first, and every case after it has a random ge
 made from the seed and the case's number. A failure is printed with the command that repeats it and
 with the case, ready for corpus/NAME.jsonl:
 
-    python tests/fuzz copies --seed 3 --case 1234        one case, or --case 1200:1234 where earlier ones matter
+    python tests/fuzz copies --seed 3 --case 1234        one case, or --case 1200:1234, where
+                                                         earlier ones matter
     python tests/fuzz copies --corpus 7                  one line of the corpus
     python tests/fuzz copies --json '{"door": "copyto", ...}'
 """

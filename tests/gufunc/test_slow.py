@@ -179,7 +179,8 @@ import ctypes, os, signal, sys, warnings
 import numpy as np
 import gridbuf as gb
 from gridbuf import gufunc
-from gridbuf.gufunc import choosing, errors  # now: of a file that is read as it forks, parent and child share the place
+# now: of a file that is read as it forks, parent and child share the place
+from gridbuf.gufunc import choosing, errors
 warnings.simplefilter("ignore")
 lib = ctypes.CDLL(sys.argv[1])
 g = gufunc.GUFunc("()->()", [gufunc.numpy_loop(lib.numpy_form, "d->d")])
@@ -283,7 +284,8 @@ def timed(call, right):
     found = []
     for i in range(12):
         signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0005 * i)
-        found += forked_in(lambda: (call(), signal.setitimer(signal.ITIMER_REAL, 0))[0], right)  # a child of later would be taken for the parent
+        # a child of later would be taken for the parent
+        found += forked_in(lambda: (call(), signal.setitimer(signal.ITIMER_REAL, 0))[0], right)
     return found
 def handler_once(*a):
     signal.setitimer(signal.ITIMER_REAL, 0)
@@ -302,7 +304,8 @@ def fills():
 def sums():
     return [add.reduce(x, axis=None) for _ in range(10)][-1]
 found = timed(copies, lambda r: np.array_equal(r, x.T)) + timed(fills, lambda r: (r == 2).all())
-found += timed(sums, lambda r: np.isclose(r, total)) + timed(lambda: exp(x / 1e6, out=out), lambda r: np.allclose(r, np.exp(x / 1e6)))
+found += timed(sums, lambda r: np.isclose(r, total)) + timed(lambda: exp(x / 1e6, out=out),
+    lambda r: np.allclose(r, np.exp(x / 1e6)))
 print(*set(found))
 """
     assert set(run(code, library)) <= {"0", "7"}

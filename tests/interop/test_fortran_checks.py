@@ -30,7 +30,8 @@ def test_spellings(kind: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize(("kind", "says"), {
-    "real(16)": r"'real\(16\)' has no dtype: NumPy has no number of 113 bits of mantissa; there are real\(4\), real\(8\)",
+    "real(16)": r"'real\(16\)' has no dtype: NumPy has no number of 113 bits of mantissa; there are"
+    r" real\(4\), real\(8\)",
     "complex(real128)": r"there are complex\(4\), complex\(8\)",
     "integer(3)": r"'integer\(3\)' has no dtype",
     "real(wp)": r"'real\(wp\)' is no Fortran type with a known kind, such as 'real\(8\)'",
@@ -53,7 +54,8 @@ REFUSED = [
     "field: I (index 0) has the stride 240 where Fortran order without gaps has 8; pass a copy: "
      "field.to(backend='F'), or turn the indices round: field.transpose(('K', 'J', 'I'))"),
     (fortran.to_f2py, gb.Field.zeros((4, 5, 6), dims="IJK", backend="F", padding=8), {},
-     "field: J (index 1) has the stride 64 where Fortran order without gaps has 32; pass a copy: field.to(backend='F')"),
+     "field: J (index 1) has the stride 64 where Fortran order without gaps has 32; pass"
+      " a copy: field.to(backend='F')"),
     (fortran.to_f2py, gb.Field.zeros((4, 5, 6), backend="F")[..., ::2], {},
     "field: K (index 2) has the stride 320 where Fortran"),
     (fortran.explicit, C_ORDER, {},

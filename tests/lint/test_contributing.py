@@ -1,7 +1,8 @@
 """The recipes of CONTRIBUTING.md: a step that was forgotten is told, by the file that lacks it.
 
-Here are those that nothing else tells: array/test_presets.py, array/test_keywords.py, copies/test_elements.py,
-gufunc/test_shipped.py, consumers/test_recipes.py and the compilers have the others.
+Here are those that nothing else tells: array/test_presets.py, array/test_keywords.py,
+copies/test_elements.py, gufunc/test_shipped.py, consumers/test_recipes.py and the compilers have
+the others.
 """
 
 import re
@@ -54,11 +55,12 @@ def given_to_nobody(files: Sources) -> list[str]:
         )
     )
     return [
-        f"{path}: {name} is not in GB_PY_FUNCTIONS (pyext/core/functions.h), so Python does not have it"
+        f"{path}: {name} is not in GB_PY_FUNCTIONS (pyext/core/functions.h), so Python lacks it"
         for path, text in files.items()
         if path.startswith("pyext/") and path.endswith(".c")
         for name in re.findall(
-            r"^PyObject \*gb_py_(\w+)(?: GB_PY_GIVEN_\w+|\(PyObject \*self, PyObject \*(?:const \*)?args[^)]*\)) \{", text, re.M
+            r"^PyObject \*gb_py_(\w+)(?: GB_PY_GIVEN_\w+"
+            r"|\(PyObject \*self, PyObject \*(?:const \*)?args[^)]*\)) \{", text, re.M
         )
         if name not in listed | declared and not re.search(rf"\bgb_py_{name}\(PyObject",
         "".join(t for p, t in files.items() if p.endswith(".h")))

@@ -66,7 +66,8 @@ def test_places_cost_a_few_per_cent_and_stay_aligned(size: int) -> None:
 PACKED = """
 import gridbuf as gb
 held = [gb.empty((30 << 20,), dtype="u1") for _ in range(8)]
-print(gb.plan((30 << 20,), dtype="u1").alloc_nbytes, *(a.__array_interface__["data"][0] for a in held))
+addresses = (a.__array_interface__["data"][0] for a in held)
+print(gb.plan((30 << 20,), dtype="u1").alloc_nbytes, *addresses)
 """
 
 

@@ -50,7 +50,8 @@ print(set(names) <= set(gb.backends()))
 try:
     gb.empty((3,), backend="nowhere")
 except ValueError as error:
-    print(str(error)[:32], "gtx86, numpy, backend x" in str(error), "more (gridbuf.backends())" in str(error))
+    print(str(error)[:32], "gtx86, numpy, backend x" in str(error),
+        "more (gridbuf.backends())" in str(error))
 """
     assert python(code) == 'True\nbackend: "nowhere" is not known; True True'
 

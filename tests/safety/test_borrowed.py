@@ -21,7 +21,8 @@ import numpy as np
 import gridbuf as gb
 from numpy.lib.stride_tricks import as_strided
 junk = []
-def reuse(n=1000):  # what was freed comes back as the dims of somebody else's array, far outside of any memory
+# what was freed comes back as the dims of somebody else's array, far outside of any memory
+def reuse(n=1000):
     for _ in range(20):
         junk.append(as_strided(np.zeros(1), (n,), (1 << 24,)))
 """
@@ -130,7 +131,8 @@ x = {own}
 for _ in range(1000):
     x = gb.Field({step}).numpy()
 gc.collect()
-print(sum(isinstance(o, gb.Field) for o in gc.get_objects()) < 10, x.tolist() == ({own}).tolist() or x.size)
+few = sum(isinstance(o, gb.Field) for o in gc.get_objects()) < 10
+print(few, x.tolist() == ({own}).tolist() or x.size)
 """
     assert python(PRELUDE + code).split()[0] == "True"
 
@@ -220,7 +222,8 @@ class One(np.int64):
     __index__ = Number.__index__
 
 add = gufunc.from_ufunc(np.add)
-print(add(np.ones(2), np.ones(2), **{"out": np.zeros(2), "workers": Number()}))  # the dict alone holds them
+# the dict alone holds them
+print(add(np.ones(2), np.ones(2), **{"out": np.zeros(2), "workers": Number()}))
 print(gs.zeros((3, 4), axes="IJ", halo=((One(1), 1), (1, 1)), backend="C").shape)
 """
 

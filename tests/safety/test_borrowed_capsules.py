@@ -136,7 +136,8 @@ except ImportError:
     import _interpreters as interpreters
 interpreters.create()
 api, libc = ctypes.pythonapi, ctypes.PyDLL(None)  # calls keep the GIL
-api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 owner = np.ones(10)
 released = []
 alive = weakref.ref(owner, lambda _: released.append(threading.get_ident()))
@@ -149,7 +150,8 @@ used = b"used_dltensor_versioned"
 api.PyCapsule_SetName(capsule, used)
 deleter = ctypes.cast(tensor + 16, ctypes.POINTER(ctypes.c_void_p))[0]
 thread = ctypes.c_ulong()
-assert libc.pthread_create(ctypes.byref(thread), None, ctypes.c_void_p(deleter), ctypes.c_void_p(tensor)) == 0
+assert libc.pthread_create(ctypes.byref(thread), None, ctypes.c_void_p(deleter),
+    ctypes.c_void_p(tensor)) == 0
 assert libc.pthread_join(thread, None) == 0
 gb.memory.stats()
 print(alive() is None, released == [threading.main_thread().ident], thread.value not in released)

@@ -112,7 +112,8 @@ held = []
 for i in range(3000):
     shape = tuple(random.choice([0, 1, 3, 17, 60]) for _ in range(random.randint(0, 3)))
     make = random.choice([gb.zeros, gb.empty, gb.Field.zeros, gb.ones])
-    x = make(shape, random.choice([np.float64, np.int16, 'S3']), backend=random.choice(["C", "F", "gtmc", "dace:cpu"]))
+    x = make(shape, random.choice([np.float64, np.int16, 'S3']),
+        backend=random.choice(["C", "F", "gtmc", "dace:cpu"]))
     np.asarray(x)[...] = b"ab" if np.asarray(x).dtype.kind == "S" else 7
     held.append(x)
     if len(held) > 30: held.pop(random.randrange(30))

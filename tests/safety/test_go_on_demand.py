@@ -124,10 +124,12 @@ def test_without_threads_the_call_is_refused(spare: int) -> None:
     said = run(f"""
 from gridbuf import gufunc
 import ctypes
-libc, user, may_read = ctypes.CDLL(None), {61000 + spare}, 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+# CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+libc, user, may_read = ctypes.CDLL(None), {61000 + spare}, 1 << 1 | 1 << 2
 libc.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS
 os.setresuid(user, user, user)
-assert libc.capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(may_read, may_read)) == 0
+assert libc.capset((ctypes.c_uint32 * 2)(0x20080522, 0),
+    (ctypes.c_uint32 * 6)(may_read, may_read)) == 0
 resource.setrlimit(resource.RLIMIT_NPROC, (threads() + {spare},) * 2)
 a = gb.zeros((3, 3))
 gb.copyto(a, np.ones((3, 3)))

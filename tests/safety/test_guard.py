@@ -47,7 +47,8 @@ assert [i.tolist() for i in info.indices] == [[5, 150_000]] and (result[~info.fa
 for i in range(300):
     assert gufunc.GUFunc("()->()", gufunc.go("mine.double"), name="g" + str(i))(float(i)) == 2 * i
 try:
-    gufunc.GUFunc("(),()->()", [gufunc.Kernel(3, "dd->d", go_name="mine.double")]).reduce(np.ones(3))
+    kernel = gufunc.Kernel(3, "dd->d", go_name="mine.double")
+    gufunc.GUFunc("(),()->()", [kernel]).reduce(np.ones(3))
 except gufunc.SignatureError as error:
     assert "C kernel" in str(error)
 print(double(-1.0, errors="return")[1])

@@ -34,7 +34,7 @@ DOORS = {
     "reduce axis": "print(gufunc.from_ufunc(np.add).reduce(np.ones((4, 1_000_000)), axis=1).sum())",
 }
 NEED_GO = {"numpy's loop", "shipped", "matrices", "reduce", "reduce axis"}
-# Children of one program, which has no Go; each is a user of its own, with `spare` threads to spare.
+# Children of a program without Go; each is a user of its own, with `spare` threads to spare.
 LIMITED = """
 import ctypes, os, resource, sys
 import numpy as np
@@ -58,7 +58,8 @@ def child(spare):
         for again in range(5):
             {door}
     except RuntimeError as error:
-        print(type(error).__name__, "this needs the Go runtime" in str(error), "ulimit -u" in str(error))
+        print(type(error).__name__, "this needs the Go runtime" in str(error),
+            "ulimit -u" in str(error))
     assert len(os.listdir("/proc/self/task")) <= most
 
 for spare in range(21):
@@ -158,10 +159,13 @@ for _ in range(20): gb.copyto(w, z)
 new = {t: name for t, name in threads().items() if t not in before}
 assert 1 <= len(new) <= 2 and set(new.values()) == {"gridbuf"}, new
 for t in new:
-    status = dict(line.split(":", 1) for line in open(f"/proc/self/task/{t}/status").read().splitlines())
+    with open(f"/proc/self/task/{t}/status") as file:
+        status = dict(line.split(":", 1) for line in file)
     blocked = int(status["SigBlk"], 16)
-    assert all(blocked >> (s - 1) & 1 for s in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1, signal.SIGCHLD))
-    assert not any(blocked >> (s - 1) & 1 for s in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL))
+    names = "SIGINT SIGTERM SIGALRM SIGUSR1 SIGCHLD".split()
+    assert all(blocked >> (getattr(signal, s) - 1) & 1 for s in names)
+    names = "SIGSEGV SIGBUS SIGFPE SIGILL".split()
+    assert not any(blocked >> (getattr(signal, s) - 1) & 1 for s in names)
 """
     )
 

@@ -19,9 +19,11 @@ import gridbuf as again
 import gridbuf.storage as gs
 assert again is not gb and again.Field is gb.Field
 new = again.Field.full((3, 4), 3.0, dims="IJ")
-for result in (f + new, new + f, add(f, new), again.gufunc.from_ufunc(np.add)(new, f), np.add(f, again.full((3, 4), 3.0))):
+for result in (f + new, new + f, add(f, new), again.gufunc.from_ufunc(np.add)(new, f),
+    np.add(f, again.full((3, 4), 3.0))):
     assert isinstance(result, gb.Field) and (result.numpy() == 5.0).all()
-assert np.mean(f, axis="I").shape == (4,) and f[1:].copy().shape == (2, 4) and again.exact.sum(f) == 24.0
+assert np.mean(f, axis="I").shape == (4,) and f[1:].copy().shape == (2, 4)
+assert again.exact.sum(f) == 24.0
 assert ((gs.ones((3, 4)) + gs.ones((3, 4))).to_numpy() == 2.0).all()
 again.copyto(new, f)
 assert (new.numpy() == 2.0).all()

@@ -28,7 +28,8 @@ np.asarray(a, "f4")                      # one: 80 000
 np.array(a)                              # one: 160 000
 np.ascontiguousarray(a[:, :50])          # one: 40 000
 pickle.dumps(a[:10])                     # one: more than 16 000
-np.asarray(a); np.array(a, copy=None); np.asarray([1.0] * 5000); np.ravel(a); np.asarray(b); np.asfortranarray(b)
+np.asarray(a); np.array(a, copy=None); np.asarray([1.0] * 5000)
+np.ravel(a); np.asarray(b); np.asfortranarray(b)
 """
 
 

@@ -204,7 +204,8 @@ import numba
 @numba.njit
 def f(x):
     y = np.ascontiguousarray(x.T)
-    return asarray(y).sum() + np.array([1.0, 2.0])[1] + np.asarray(y)[0, 0] + np.ravel(y)[0] + np.reshape(y, -1)[1]
+    z = asarray(y).sum() + np.array([1.0, 2.0])[1] + np.asarray(y)[0, 0]
+    return z + np.ravel(y)[0] + np.reshape(y, -1)[1]
 print(f(np.ones((3, 4))))
 """
     assert watch(source, cwd=tmp_path)["stdout"] == "17.0\n"
@@ -276,12 +277,15 @@ def test_gt4py_next_s_programs(tmp_path: Path) -> None:
     source = """
 import gt4py.next as gtx
 import numpy as np
-I, J, K = gtx.Dimension("I"), gtx.Dimension("J"), gtx.Dimension("K", kind=gtx.DimensionKind.VERTICAL)
+I, J = gtx.Dimension("I"), gtx.Dimension("J")
+K = gtx.Dimension("K", kind=gtx.DimensionKind.VERTICAL)
 @gtx.field_operator
-def twice(u: gtx.Field[[I, J, K], float], v: gtx.Field[[I, J, K], float]) -> gtx.Field[[I, J, K], float]:
+def twice(u: gtx.Field[[I, J, K], float], v: gtx.Field[[I, J, K], float]) -> gtx.Field[[I, J, K],
+    float]:
     return u + 2.0 * v
 @gtx.program
-def step(u: gtx.Field[[I, J, K], float], v: gtx.Field[[I, J, K], float], out: gtx.Field[[I, J, K], float]):
+def step(u: gtx.Field[[I, J, K], float], v: gtx.Field[[I, J, K], float],
+    out: gtx.Field[[I, J, K], float]):
     twice(u, v, out=out)
 domain = {I: 20, J: 10, K: 8}
 u = gtx.ones(domain)                                                             # by gt4py

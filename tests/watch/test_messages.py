@@ -46,7 +46,8 @@ f = gb.Field.from_array([0.0, 1.0, 2.0, 3.0, 0.0], dims="I", halo=(1,))
 gbm.exchange_halos(ring, f, dims="I")        # gridbuf's
 assert f.numpy().tolist() == [3, 1, 2, 3, 1]
 ring.Dup().Barrier()                         # of a communicator made of one made of another
-assert isinstance(world, MPI.Intracomm) and isinstance(ring, MPI.Cartcomm) and isinstance(started[0], MPI.Request)
+assert isinstance(world, MPI.Intracomm) and isinstance(ring, MPI.Cartcomm)
+assert isinstance(started[0], MPI.Request)
 assert world == MPI.COMM_WORLD and ring.Shift(0, 1) == (0, 0) and MPI.Request() == MPI.REQUEST_NULL
 assert type(world).__name__ == "Intracomm" and world.Get_size() == 1 and world.allreduce(3) == 3
 assert not world.Split(MPI.UNDEFINED)
@@ -180,8 +181,8 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
         "model.py",
     ]
     done = subprocess.run(
-        [*machine.mpirun_command(2), *words], cwd=tmp_path, env=machine.mpi_environment(PYTHONPATH=str(ROOT)),
-        capture_output=True, text=True, timeout=300
+        [*machine.mpirun_command(2), *words], cwd=tmp_path,
+        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for rank, name in enumerate(("o.json", "o.1.json")):
@@ -218,8 +219,8 @@ def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
         "from mpi4py import MPI",
     ]
     done = subprocess.run(
-        [*machine.mpirun_command(1), *words], cwd=tmp_path, env=machine.mpi_environment(PYTHONPATH=str(ROOT)),
-        capture_output=True, text=True, timeout=300
+        [*machine.mpirun_command(1), *words], cwd=tmp_path,
+        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
     )  # fmt: skip
     assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"][
         "status"

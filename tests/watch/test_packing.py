@@ -137,13 +137,16 @@ ring = world.Create_cart([world.size], periods=[True])
 below, above = ring.Shift(0, 1)
 n = 60
 a = np.arange(n**3, dtype=float).reshape(n, n, n) + world.rank
-first, last = (MPI.DOUBLE.Create_subarray([n] * 3, [n, n, 1], [0, 0, at]).Commit() for at in (1, n - 1))
+first, last = (MPI.DOUBLE.Create_subarray([n] * 3, [n, n, 1], [0, 0, at]).Commit()
+    for at in (1, n - 1))
 mixed = MPI.Datatype.Create_struct([1, 4], [0, 160], [first, MPI.INT]).Commit()
 kept = [ring.Send_init([a, 1, first], below), ring.Recv_init([a, 1, last], above)]   # described
 window = MPI.Win.Create(a, 8, comm=world)
-assert isinstance(window, MPI.Win) and issubclass(MPI.Prequest, MPI.Request) and not isinstance(window, MPI.Request)
+assert isinstance(window, MPI.Win) and not isinstance(window, MPI.Request)
+assert issubclass(MPI.Prequest, MPI.Request)
 class Mine(MPI.Request): pass
-assert isinstance(MPI.REQUEST_NULL, MPI.Request) and not isinstance(MPI.REQUEST_NULL, Mine) and issubclass(Mine, MPI.Request)
+assert isinstance(MPI.REQUEST_NULL, MPI.Request) and not isinstance(MPI.REQUEST_NULL, Mine)
+assert issubclass(Mine, MPI.Request)
 for _ in range(4):
     ring.Sendrecv([a, 1, first], below, 0, [a, 1, last], above)             # both ways
     arrives = ring.Irecv([a, 1, last], above)                               # later
@@ -153,7 +156,8 @@ for _ in range(4):
     MPI.Prequest.Waitall(kept)
     kept[1].Start(); kept[0].Start()                                        # one by one
     kept[0].Wait(); kept[1].Wait()
-    ring.Neighbor_alltoallw([a, [1, 1], [0, 0], [first, first]], [a, ([1, 1], [0, 0]), [last, mixed]])   # of each its own
+    ring.Neighbor_alltoallw([a, [1, 1], [0, 0], [first, first]],
+        [a, ([1, 1], [0, 0]), [last, mixed]])   # of each its own
     window.Fence()
     window.Put(np.ones(n * n), above, [0, 1, first])                        # scattered there
     window.Fence()

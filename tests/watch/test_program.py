@@ -36,44 +36,171 @@ def both(
 
 PROGRAMS = {
     "arguments": "import sys; print(sys.argv, __name__, __file__, sys.path[0], __spec__)",
-    "main": "import sys; print(sys.modules['__main__'].__dict__ is globals(), __loader__.get_source('__main__'))",
+    "main": (
+        "import sys; print(sys.modules['__main__'].__dict__ is globals(),"
+        " __loader__.get_source('__main__'))"
+    ),
     "stdin": "import sys; print(input(), sys.stdin.read())",
     "exit": "import sys; sys.exit(3)",
     "exit with words": "import sys; sys.exit('said why')",
     "an exception": "def f(): raise ValueError('no')\nf()",
-    "an exception below a function of ours": "import numpy as np\nclass A:\n    def __array__(self, dtype=None, copy=None):\n        raise KeyError('no')\nnp.asarray(A())",
-    "a chain of exceptions": "import numpy as np\ntry:\n    np.asarray(1, 'no such type')\nexcept TypeError as e:\n    raise ValueError('x') from e",
+    "an exception below a function of ours": (
+        "import numpy as np\n"
+        "class A:\n"
+        "    def __array__(self, dtype=None, copy=None):\n"
+        "        raise KeyError('no')\n"
+        "np.asarray(A())"
+    ),
+    "a chain of exceptions": (
+        "import numpy as np\n"
+        "try:\n"
+        "    np.asarray(1, 'no such type')\n"
+        "except TypeError as e:\n"
+        "    raise ValueError('x') from e"
+    ),
     "a wrong program": "x = = 3",
     "exit handlers": "import atexit\natexit.register(print, 'end')\nprint('first')",
-    "a thread that goes on": "import threading\ndef f():\n    threading.main_thread().join()\n    print('late')\nthreading.Thread(target=f).start()\nprint('early')",
+    "a thread that goes on": (
+        "import threading\n"
+        "def f():\n"
+        "    threading.main_thread().join()\n"
+        "    print('late')\n"
+        "threading.Thread(target=f).start()\n"
+        "print('early')"
+    ),
     "an excepthook": "import sys\nsys.excepthook = lambda *e: print('mine', e[0])\n1 / 0",
-    "an excepthook that fails": "import sys\ndef f(*e): raise KeyError('hook')\nsys.excepthook = f\n1 / 0",
+    "an excepthook that fails": (
+        "import sys\n"
+        "def f(*e): raise KeyError('hook')\n"
+        "sys.excepthook = f\n"
+        "1 / 0"
+    ),
     "no excepthook": "import sys\ndel sys.excepthook\n1 / 0",
-    "an exception of a thread": "import threading\ndef f(): raise ValueError('no')\nt = threading.Thread(target=f, name='a')\nt.start()\nt.join()\ntry:\n    t.start()\nexcept RuntimeError as e:\n    print(e)",
-    "threads with a run of their own": "import threading\nclass A(threading.Thread):\n    run = property(lambda self: lambda: print('run'))\nt = threading.Thread()\nt.run = print\nfor each in (A(), t):\n    each.start()\n    each.join()\nprint(t.run is print)",
-    "a traceback that it prints": "import traceback, numpy as np\ntry:\n    np.asarray(object(), float)\nexcept TypeError:\n    traceback.print_exc()",
+    "an exception of a thread": (
+        "import threading\n"
+        "def f(): raise ValueError('no')\n"
+        "t = threading.Thread(target=f, name='a')\n"
+        "t.start()\n"
+        "t.join()\n"
+        "try:\n"
+        "    t.start()\n"
+        "except RuntimeError as e:\n"
+        "    print(e)"
+    ),
+    "threads with a run of their own": (
+        "import threading\n"
+        "class A(threading.Thread):\n"
+        "    run = property(lambda self: lambda: print('run'))\n"
+        "t = threading.Thread()\n"
+        "t.run = print\n"
+        "for each in (A(), t):\n"
+        "    each.start()\n"
+        "    each.join()\n"
+        "print(t.run is print)"
+    ),
+    "a traceback that it prints": (
+        "import traceback, numpy as np\n"
+        "try:\n"
+        "    np.asarray(object(), float)\n"
+        "except TypeError:\n"
+        "    traceback.print_exc()"
+    ),
     "a closed output": "import sys\nprint('last')\nsys.stdout.close()",
-    "an output of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\n    def flush(self): o.flush()\no, sys.stdout = sys.stdout, Tee()\nprint(1)\nsys.exit(5)",
-    "an error stream of its own": "import sys\nclass Tee:\n    def write(self, s): return o.write(s)\no, sys.stderr = sys.stderr, Tee()\nprint(1, file=sys.stderr)",
+    "an output of its own": (
+        "import sys\n"
+        "class Tee:\n"
+        "    def write(self, s): return o.write(s)\n"
+        "    def flush(self): o.flush()\n"
+        "o, sys.stdout = sys.stdout, Tee()\n"
+        "print(1)\n"
+        "sys.exit(5)"
+    ),
+    "an error stream of its own": (
+        "import sys\n"
+        "class Tee:\n"
+        "    def write(self, s): return o.write(s)\n"
+        "o, sys.stderr = sys.stderr, Tee()\n"
+        "print(1, file=sys.stderr)"
+    ),
     "no error stream": "import sys\nsys.stderr = None\nprint(1)",
-    "errors in memory": "import contextlib, io, sys\nwith contextlib.redirect_stderr(io.StringIO()):\n    sys.exit(4)",
+    "errors in memory": (
+        "import contextlib, io, sys\n"
+        "with contextlib.redirect_stderr(io.StringIO()):\n"
+        "    sys.exit(4)"
+    ),
     "no streams": "import sys\nprint(1)\nsys.stdout = sys.stderr = None",
     "words of an exit that nobody hears": "import sys\nsys.stderr = None\nsys.exit('why')",
     "an exit with an object": "import sys\nsys.exit((1, 2.0))",
     "ctrl-c": "raise KeyboardInterrupt",
-    "ctrl-c within asyncio": "import asyncio, os, signal\nasync def f():\n    os.kill(os.getpid(), signal.SIGINT)\n    await asyncio.sleep(9)\nasyncio.run(f())",
+    "ctrl-c within asyncio": (
+        "import asyncio, os, signal\n"
+        "async def f():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    await asyncio.sleep(9)\n"
+        "asyncio.run(f())"
+    ),
     "a kind of ctrl-c": "class Mine(KeyboardInterrupt): ...\nraise Mine",
-    "the last exception": "import atexit, sys\natexit.register(lambda: print(sys.last_value, sys.last_type, sys.excepthook))\n1 / 0",
-    "a signal after its output": "import os, signal, sys, time\nprint('lost')\nsys.stdout = None\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)",
-    "a signal and a closed output": "import os, signal, sys, time\nsys.stdout.close()\nos.kill(os.getpid(), signal.SIGHUP)\ntime.sleep(9)",
-    "a signal and an output of its own": "import os, signal, sys, time\nclass Mine:\n    def write(self, s): ...\n    def flush(self): 1 / 0\nsys.stdout = Mine()\nos.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(9)",
-    "a pickle to no file": "import pickle\ntry:\n    pickle.dump(1, 3)\nexcept TypeError as e:\n    print(e)",
+    "the last exception": (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print(sys.last_value, sys.last_type, sys.excepthook))\n"
+        "1 / 0"
+    ),
+    "a signal after its output": (
+        "import os, signal, sys, time\n"
+        "print('lost')\n"
+        "sys.stdout = None\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "time.sleep(9)"
+    ),
+    "a signal and a closed output": (
+        "import os, signal, sys, time\n"
+        "sys.stdout.close()\n"
+        "os.kill(os.getpid(), signal.SIGHUP)\n"
+        "time.sleep(9)"
+    ),
+    "a signal and an output of its own": (
+        "import os, signal, sys, time\n"
+        "class Mine:\n"
+        "    def write(self, s): ...\n"
+        "    def flush(self): 1 / 0\n"
+        "sys.stdout = Mine()\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "time.sleep(9)"
+    ),
+    "a pickle to no file": (
+        "import pickle\n"
+        "try:\n"
+        "    pickle.dump(1, 3)\n"
+        "except TypeError as e:\n"
+        "    print(e)"
+    ),
     "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
-    "warnings": "import warnings\nwarnings.warn('here')\ndef f(): warnings.warn('there', stacklevel=2)\nf()",
-    "a system command": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout)",
-    "fork": "import os, warnings\nwarnings.simplefilter('ignore')  # Go has threads\np = os.fork()\nif p == 0:\n    print('child', flush=True)\n    raise SystemExit(7)\nprint(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))",
-    "pools": "import multiprocessing as mp\nimport numpy as np\ndef f(n):\n    return float(np.ones(n).sum()), mp.current_process().name[:4]\n"
-    "if __name__ == '__main__':\n    for way in ('fork', 'spawn'):\n        with mp.get_context(way).Pool(1) as pool:\n            print(pool.map(f, [10_000, 20_000]))",
+    "warnings": (
+        "import warnings\n"
+        "warnings.warn('here')\n"
+        "def f(): warnings.warn('there', stacklevel=2)\n"
+        "f()"
+    ),
+    "a system command": (
+        "import subprocess, sys\n"
+        "print(subprocess.run([sys.executable, '-c', 'print(1)'], capture_output=True).stdout)"
+    ),
+    "fork": (
+        "import os, warnings\n"
+        "warnings.simplefilter('ignore')  # Go has threads\n"
+        "p = os.fork()\n"
+        "if p == 0:\n"
+        "    print('child', flush=True)\n"
+        "    raise SystemExit(7)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(p, 0)[1]))"
+    ),
+    "pools": (
+        "import multiprocessing as mp\nimport numpy as np\n"
+        "def f(n):\n    return float(np.ones(n).sum()), mp.current_process().name[:4]\n"
+        "if __name__ == '__main__':\n    for way in ('fork', 'spawn'):\n"
+        "        with mp.get_context(way).Pool(1) as pool:\n"
+        "            print(pool.map(f, [10_000, 20_000]))"
+    ),
 }  # fmt: skip
 
 

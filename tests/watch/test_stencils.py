@@ -31,13 +31,15 @@ MODEL = (
     HEAD
     + """
 @gtscript.stencil(backend="numpy")
-def smooth(u: Field[np.float64], out: Field[np.float64], w: Field[gtscript.K, np.float32], c: float):
+def smooth(u: Field[np.float64], out: Field[np.float64], w: Field[gtscript.K, np.float32],
+    c: float):
     with computation(PARALLEL), interval(...):
         out = u + c * (u[1, 0, 0] + u[-1, 0, 0]) * w
 
 u = np.zeros((34, 32, 10), order="F")                                      # u is made here
 out = storage.zeros((34, 32, 10), backend="numpy", aligned_index=(1, 0, 0))    # out is made here
-w = np.ones(10, "f4")                                                      # too small to be looked at
+# too small to be looked at
+w = np.ones(10, "f4")
 u[...] = np.arange(u.size).reshape(u.shape)
 before = u.copy()
 for _ in range(5):
@@ -152,7 +154,8 @@ def many({", ".join(f"{name}: Field[np.float64]" for name in names)}, out: Field
     with computation(PARALLEL), interval(...):
         out = {" + ".join(names)}
 
-fields = dict({", ".join(f"{name}=np.zeros((20, 20, 10))" for name in names)}, out=storage.zeros((20, 20, 10), backend="numpy"))
+fields = dict({", ".join(f"{name}=np.zeros((20, 20, 10))" for name in names)},
+    out=storage.zeros((20, 20, 10), backend="numpy"))
 fields["f7"] = np.asfortranarray(fields["f7"])   # the odd one
 fields["f8"] = fields["f8"][::-1]
 for _ in range(4):
