@@ -22,10 +22,7 @@ ROOMS = {
     "bridge": "gbridge gb_bridge",
     "pyext": "gb_py",
 }
-GROUND = {
-    f"alloc/{name}.h"
-    for name in ("errors", "elements", "numbers", "strides", "system")
-}
+GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strides", "system")}
 # Templates are included once for each of their variants; dlpack.h and kernels.h are written in a
 # standard's and in a GPU's names.
 INNER = re.compile(
