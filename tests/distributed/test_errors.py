@@ -1,4 +1,6 @@
-"""What is wrong is refused with a word that says what; the grid goes on working."""
+"""Errors of arguments, plans and waits: each names the argument and the values, reaches the engine, and leaves
+the grid usable.
+"""
 
 import gc
 from collections.abc import Callable
@@ -10,8 +12,11 @@ from in_child import python
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf.distributed import calls
+from gridbuf.distributed.calls import Waiting
 from gridbuf.distributed.plans import checks
 from gridbuf.distributed.plans import plan as plan_module
+from gridbuf.distributed.plans.engines import LocalEngine, LocalTransport
 
 GRID = gbd.grid((6, 4), blocks=(1, 1), periodic="I", halo=2)
 CUBE = gbd.cubed_sphere(4, halo=1)
@@ -428,3 +433,101 @@ def test_importing_gridbuf_does_not_import_it() -> None:
         " m.startswith('gridbuf.distributed') or 'mpi4py' in m]"
     )
     python("import sys, gridbuf.distributed; assert 'mpi4py' not in sys.modules")
+
+
+RING = gbd.grid((6, 4), periodic="I", halo=1)
+RING_FIELD = RING.zeros()
+RING_PLAN = RING.plan(RING_FIELD)
+
+
+class Unexportable:
+    """An array that raises when its memory is asked for."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **given: object) -> object:
+        raise self.error
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    found: list[Exception] = []
+    monkeypatch.setattr(LocalEngine, "failed", lambda self, error: found.append(error))
+    monkeypatch.setattr(LocalTransport, "abandon", lambda self, error: found.append(error))
+    return found
+
+
+@pytest.mark.parametrize(
+    "kind", [TypeError, ValueError, BufferError, RuntimeError, MemoryError, OSError, KeyError]
+)
+@pytest.mark.parametrize(
+    "door",
+    [RING.exchange, RING.sync, RING.plan, RING_PLAN, RING_PLAN.start, RING_PLAN.accumulate],
+    ids=["exchange", "sync", "plan", "call", "start", "accumulate"],
+)
+def test_errors_reach_the_engine(
+    door: Callable[..., Any], kind: type[Exception], received: list[Exception]
+) -> None:
+    with pytest.raises(kind) as raised:
+        door(Unexportable(kind("no")))
+    assert received == [raised.value]
+    RING.exchange(RING_FIELD)
+    RING_PLAN(RING_FIELD)
+
+
+@pytest.mark.parametrize(
+    "door", [RING_PLAN, RING_PLAN.start, RING_PLAN.accumulate], ids=["call", "start", "accumulate"]
+)
+def test_a_start_of_a_plan_under_way_reaches_the_engine(
+    door: Callable[..., Any], received: list[Exception]
+) -> None:
+    with RING_PLAN.start(RING_FIELD):
+        with pytest.raises(RuntimeError, match="not waited for") as raised:
+            door(RING_FIELD)
+        assert received == [raised.value]
+
+
+class Message:
+    """It comes while somebody finds out who is missing, as messages do that MPI moves on when it is
+    asked about them.
+    """
+
+    def __init__(self) -> None:
+        self.here = False
+
+    def missing(self) -> str:
+        self.here = True
+        return "rank 0 waits for rank : plan 1"
+
+    def come(self) -> bool:
+        return self.here
+
+
+def test_what_comes_at_the_deadline_is_no_timeout() -> None:
+    message = Message()
+    Waiting(1e-3, message.missing).until(message.come)
+    assert message.here
+
+
+def test_nobody_is_warned_of_what_has_come(
+    monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    monkeypatch.setattr(calls, "WARNING", 1e-3)
+    message = Message()
+    Waiting(None, message.missing).until(message.come)
+    assert not recwarn.list
+
+
+def test_what_does_not_come_is_named() -> None:
+    looks: list[int] = []
+    for seconds in (0.02, 0.0):
+        with pytest.raises(TimeoutError, match=rf"rank 0 waits for rank 1 \({seconds:g} s\)"):
+            Waiting(seconds, lambda: "rank 0 waits for rank 1").until(
+                lambda: False, lambda: looks.append(1)
+            )
+        assert looks
+        looks.clear()

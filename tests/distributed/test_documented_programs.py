@@ -1,8 +1,9 @@
-"""examples/advection_cubed_sphere.py: the physics that it shows, and the same bits on six ranks, on
-one, and in other blocks.
+"""The tutorial docs/tutorials/processes.md, line for line on one process and on many, and
+examples/advection_cubed_sphere.py: its physics, and the same bits on six ranks, on one, and in other blocks.
 """
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,43 @@ from typing import Any
 import pytest
 import under_mpi
 
-pytest.importorskip("gt4py")
 pytestmark = pytest.mark.slow
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "processes.md"
+
+
+def program() -> tuple[str, str]:
+    """The page's program up to its picture: as it stands, and with the lines that the page gives
+    for MPI in place of the first grid.
+    """
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    alone = "".join(cells[: next(i for i, cell in enumerate(cells) if "pyplot" in cell)])
+    mpi = re.search(
+        r"^## With MPI\n+```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert mpi and alone.count("gbd.grid(") == 1
+    together = re.sub(r"^grid = .*\n", lambda _: mpi[1], alone, count=1, flags=re.MULTILINE)
+    report = "open(f'{__file__}.{grid.rank}', 'w').write(f'{grid.sum(u)!r} {grid.checksum(u)}')\n"
+    return alone + report, together + report
+
+
+def test_the_tutorial_on_one_process_and_on_many(tmp_path: Path) -> None:
+    said = set()
+    for ranks, text in zip((0, 1, 2, 4), (program()[0], *[program()[1]] * 3), strict=True):
+        path = tmp_path / f"model{ranks}.py"
+        path.write_text(text)
+        done = under_mpi.run(ranks, path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        for rank in range(max(ranks, 1)):
+            said.add(Path(f"{path}.{rank}").read_text())
+    assert len(said) == 1, said
+
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "advection_cubed_sphere.py"
 
 
 @pytest.fixture(scope="module")
 def advection() -> Any:
+    pytest.importorskip("gt4py")
     spec = importlib.util.spec_from_file_location("advection_cubed_sphere", EXAMPLE)
     assert spec is not None and spec.loader is not None
     module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(
@@ -61,6 +92,7 @@ def output(ranks: int) -> str:
 
 
 def test_six_ranks_have_the_bits_of_one() -> None:
+    pytest.importorskip("gt4py")
     alone = output(0)
     assert "3 steps of 96 round the globe" in alone and "checksum of the field" in alone
     assert output(6) == alone
