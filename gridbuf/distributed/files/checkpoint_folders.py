@@ -68,10 +68,10 @@ def clear(where: Path, complete: bool) -> None:
     """
     pattern = re.compile(re.escape(where.name) + r"\.(\w+-\d+)-(\d+)-[0-9a-f]{8}\." + ENDING)
     for folder in [*where.parent.iterdir()] if where.parent.is_dir() else []:
-        its = pattern.fullmatch(folder.name)
-        if its is None or folder.name in _own or folder.is_symlink() or not folder.is_dir():
+        match = pattern.fullmatch(folder.name)
+        if match is None or folder.name in _own or folder.is_symlink() or not folder.is_dir():
             continue
-        if gone(its[1], int(its[2]), folder) and (
+        if gone(match[1], int(match[2]), folder) and (
             complete or not (folder / manifests.NAME).exists()
         ):
             with suppress(OSError):  # NFS, while a file in it is open: the next save tries again

@@ -169,13 +169,13 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, J
         ) from error
     fields: dict[str, Json] = {name: {} for name in names}
     for name in names:
-        its = copy.pop(name, {})
-        if not isinstance(its, dict):
+        own = copy.pop(name, {})
+        if not isinstance(own, dict):
             raise TypeError(
                 f"attributes[{name!r}]: expected a dict of what is said of the field, got"
-                f" {type(its).__name__}"
+                f" {type(own).__name__}"
             )
-        fields[name] = its
+        fields[name] = own
     return copy, fields
 
 

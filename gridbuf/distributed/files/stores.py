@@ -129,7 +129,7 @@ class NumpyFiles:
         path, dtype = folder / f"{name}.npy", raw(dtype_of(entry["dtype"]))
         try:
             with open(path, "rb") as file:
-                its, fortran, its_dtype = header_of(file)
+                found_shape, fortran, found_dtype = header_of(file)
                 start, size = file.tell(), os.fstat(file.fileno()).st_size
         except FileNotFoundError:
             raise ValueError(f"path: {str(path)!r} is missing") from None
@@ -137,7 +137,7 @@ class NumpyFiles:
             raise ValueError(f"path: {str(path)!r} is no file") from None
         except (ValueError, TypeError, KeyError, SyntaxError, EOFError, MemoryError) as error:
             raise ValueError(f"path: {str(path)!r} is damaged: {error}") from error
-        check_array(folder, name, (its, its_dtype), (tuple(shape), dtype))
+        check_array(folder, name, (found_shape, found_dtype), (tuple(shape), dtype))
         wanted = start + prod(shape) * dtype.itemsize
         if fortran or size != wanted:
             raise ValueError(
@@ -339,10 +339,12 @@ class ZarrArrays:
             for part, path in chunks_of(array, folder / name, box):  # which of them?
                 try:
                     array[part]
-                except Exception as its:
+                except Exception as problem:
                     raise damage(
-                        f"its chunk {str(path.relative_to(folder / name))!r}: {its}", folder, name
-                    ) from its
+                        f"its chunk {str(path.relative_to(folder / name))!r}: {problem}",
+                        folder,
+                        name,
+                    ) from problem
             raise damage(error, folder, name) from error
 
 

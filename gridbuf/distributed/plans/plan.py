@@ -157,8 +157,8 @@ class Plan:
         receives: dict[int, Message] = {}
         for field, work in enumerate(works):
             by = (field - work.field) * binding.count
-            for found, its in ((sends, work.sends), (receives, work.receives)):
-                for peer, chunked in its.items():
+            for found, chunks in ((sends, work.sends), (receives, work.receives)):
+                for peer, chunked in chunks.items():
                     message = found.get(peer)
                     if message is None:
                         message = found[peer] = Message(peer)
@@ -383,9 +383,12 @@ class Plan:
         what = ", ".join(f"{b.name} ({b.dtype}, {''.join(b.dims)})" for b in self.bounds)
         lines = [f"plan {self.number}: {what}; {len(self.copies)} copies within the rank"]
         shared: Any = getattr(self._transport, "shared", ((), ()))
-        for word, found, its in (("to", self.sends, shared[0]), ("from", self.receives, shared[1])):
+        for word, found, peers in (
+            ("to", self.sends, shared[0]),
+            ("from", self.receives, shared[1]),
+        ):
             for peer, message in found.items():
-                how = ", in memory that both have" if peer in its else ""
+                how = ", in memory that both have" if peer in peers else ""
                 lines.append(
                     f"  {word} rank {peer}: {message.payload:,} bytes in {len(message.chunks)}"
                     f" chunks{how}"

@@ -195,8 +195,8 @@ class GHEXTransport:
             pattern, domains = engine.pattern(kind, plan.blocks)
             slots = [
                 f * len(plan.blocks) + b
-                for f, its in enumerate(kinds)
-                if its == kind
+                for f, other in enumerate(kinds)
+                if other == kind
                 for b in range(len(plan.blocks))
             ]
             offsets = tuple(low for low, _ in kind.halos)
