@@ -8,7 +8,7 @@
 #include "../storage/storage.h"
 
 /* A storage with memory on two sides marks its host side as modified. Takes the reference. */
-static PyObject *told(PyObject *dst, PyObject *done) {
+static PyObject *mark_written(PyObject *dst, PyObject *done) {
     if (!done || !gb_py_is_storage(dst)) return done;
     Py_DECREF(done);
     return gb_py_upcall_on(dst, GB_PY_OF_STORAGE_WRITTEN, "()");
@@ -58,10 +58,11 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
     int on_device = gb_py_has_cuda_interface(to);
     if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
     if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
-    if (on_device) return on_device < 0 ? NULL : told(to, Py_NewRef(Py_None));
+    if (on_device) return on_device < 0 ? NULL : mark_written(to, Py_NewRef(Py_None));
     /* Every other kind of memory or dtype goes to NumPy. */
-    return told(to, gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from,
-                                    casting ? casting : Py_None, progress ? progress : Py_None));
+    return mark_written(to, gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from,
+                                            casting ? casting : Py_None,
+                                            progress ? progress : Py_None));
 }
 
 PyObject *gb_py_copyto(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -134,7 +135,7 @@ PyObject *gb_py_fill(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
     if (on_device) Py_RETURN_NONE;
     int filled = fill(args[0], args[1], "value", progress);
     if (filled == 0)
-        return told(args[0], gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", args[0], args[1],
-                                             progress ? progress : Py_None));
+        return mark_written(args[0], gb_py_upcall_to(GB_PY_UP_FILL, "(OOO)", args[0], args[1],
+                                                     progress ? progress : Py_None));
     return filled < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -39,17 +39,17 @@ int gb_py_attribute_init(PyObject *module) {
     return 0;
 }
 
-int gb_py_intern_names(const char *const *texts, PyObject **words, int n) {
+int gb_py_intern_names(const char *const *texts, PyObject **names, int n) {
     for (int i = 0; i < n; i++)
-        if (!(words[i] = PyUnicode_InternFromString(texts[i]))) return -1;
+        if (!(names[i] = PyUnicode_InternFromString(texts[i]))) return -1;
     return 0;
 }
 
-int gb_py_find_name(PyObject *const *words, int n, PyObject *name) {
+int gb_py_find_name(PyObject *const *names, int n, PyObject *name) {
     for (int i = 0; i < n; i++)
-        if (words[i] == name) return i;
+        if (names[i] == name) return i;
     for (int i = 0; i < n; i++) /* a name that was built at run time is not interned */
-        if (PyUnicode_Compare(words[i], name) == 0) return i;
+        if (PyUnicode_Compare(names[i], name) == 0) return i;
     return -1;
 }
 

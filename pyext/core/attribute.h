@@ -39,8 +39,8 @@ extern struct gb_py_attribute_names {
 } gb_py_attr;
 
 /* Intern n names; find the index of a name among them, -1: none. */
-int gb_py_intern_names(const char *const *texts, PyObject **words, int n);
-int gb_py_find_name(PyObject *const *words, int n, PyObject *name);
+int gb_py_intern_names(const char *const *texts, PyObject **names, int n);
+int gb_py_find_name(PyObject *const *names, int n, PyObject *name);
 
 PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
 

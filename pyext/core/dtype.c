@@ -47,8 +47,8 @@ static void dealloc(PyObject *self) {
 static int ask_exports(gb_py_dtype *d, int *flat) {
     const char *format;
     PyObject *typestr, *fields;
-    GB_PY_OWNED PyObject *told = gb_py_upcall_to(GB_PY_UP_EXPORTS, "(O)", (PyObject *)d->descr);
-    if (!told || !PyArg_ParseTuple(told, "zOOp:exports", &format, &typestr, &fields, flat))
+    GB_PY_OWNED PyObject *exports = gb_py_upcall_to(GB_PY_UP_EXPORTS, "(O)", (PyObject *)d->descr);
+    if (!exports || !PyArg_ParseTuple(exports, "zOOp:exports", &format, &typestr, &fields, flat))
         return -1;
     if (format) d->format = strdup(format);
     if (typestr != Py_None) d->typestr = Py_NewRef(typestr);

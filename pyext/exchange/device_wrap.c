@@ -35,10 +35,10 @@ static int find_location(uintptr_t data, gb_py_location *location) {
 
 static PyObject *after_stream(PyTypeObject *type, const gb_py_imported *m,
                               unsigned long long stream) {
-    gb_cuda_queue theirs;
+    gb_cuda_queue producer;
     int device = m->location.device;
-    if (stream && (gb_py_queue_of(stream, device, &theirs) < 0 ||
-                   gb_py_queue_wait(gb_py_queue_for(device), theirs) < 0))
+    if (stream && (gb_py_queue_of(stream, device, &producer) < 0 ||
+                   gb_py_queue_wait(gb_py_queue_for(device), producer) < 0))
         return NULL;
     return gb_py_from_memory(type, m);
 }

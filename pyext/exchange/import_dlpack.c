@@ -339,9 +339,10 @@ static int order(const DLPackExchangeAPI *api, const gb_py_location *location) {
                             "DLPack: current_work_stream of the producer failed");
         return -1;
     }
-    gb_cuda_queue theirs;
-    if (gb_py_queue_of((gb_cuda_stream)(uintptr_t)stream, location->device, &theirs) < 0) return -1;
-    return gb_py_queue_wait(gb_py_queue_for(location->device), theirs);
+    gb_cuda_queue producer;
+    if (gb_py_queue_of((gb_cuda_stream)(uintptr_t)stream, location->device, &producer) < 0)
+        return -1;
+    return gb_py_queue_wait(gb_py_queue_for(location->device), producer);
 }
 
 PyObject *gb_py_from_exchange(PyTypeObject *type, PyObject *obj, const DLPackExchangeAPI *api,

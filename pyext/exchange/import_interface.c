@@ -31,10 +31,10 @@ static PyArray_Descr *convert(PyObject *own, int64_t size) {
 }
 
 /* Read the answer of gridbuf.wrapping: a dtype, or a str with the reason. */
-static PyArray_Descr *read_fields(PyObject *told, gb_error *e) {
-    if (told && PyArray_DescrCheck(told)) return (PyArray_Descr *)Py_NewRef(told);
+static PyArray_Descr *read_fields(PyObject *answer, gb_error *e) {
+    if (answer && PyArray_DescrCheck(answer)) return (PyArray_Descr *)Py_NewRef(answer);
     Py_ssize_t n;
-    const char *why = told ? PyUnicode_AsUTF8AndSize(told, &n) : NULL;
+    const char *why = answer ? PyUnicode_AsUTF8AndSize(answer, &n) : NULL;
     if (why) gb_refuse(e, GB_VALUE_ERROR, "%s", why);
     return convert(NULL, 0);
 }
@@ -60,13 +60,13 @@ static PyArray_Descr *read_typestr(PyObject *typestr, PyObject *fields, const ch
     const char *s = own ? PyUnicode_AsUTF8AndSize(own, &n) : NULL;
     int sound = s && gb_interface_item(s, (size_t)n, &item, e) == 0;
     int named = sound && item.kind == 'V' && fields;
-    GB_PY_HELD PyObject *told =
+    GB_PY_HELD PyObject *answer =
         named ? gb_py_upcall_to(GB_PY_UP_STRUCTURED, "(OL)", fields, (long long)item.size)
               : Py_NewRef(Py_None);
-    if (told == Py_None) descr = convert(sound ? own : NULL, item.size);
+    if (answer == Py_None) descr = convert(sound ? own : NULL, item.size);
     else {
         *wrong = "descr";
-        descr = read_fields(told, e);
+        descr = read_fields(answer, e);
     }
     if (descr || PyErr_Occurred()) *wrong = NULL;
     return descr;
@@ -290,13 +290,13 @@ PyObject *gb_py_described_memory(PyObject *self, PyObject *args) {
     int sound = read_type(&t, typestr, NULL) == 0 &&
                 read_layout(&t, shape, strides == Py_None ? NULL : strides) == 0 &&
                 read_address(&t, data, "(address, read-only)") == 0 && check(&t) == 0;
-    PyObject *told =
+    PyObject *description =
         sound ? Py_BuildValue("(N(KO)NO)", gb_py_ints_tuple(d->shape, d->ndim),
                               (unsigned long long)d->data, t.readonly ? Py_True : Py_False,
                               gb_py_ints_tuple(d->strides, d->ndim), (PyObject *)t.descr)
               : NULL;
     gb_py_described_clear(&t);
-    return told;
+    return description;
 }
 
 PyObject *gb_py_wrap_interface(PyTypeObject *type, PyObject *obj, PyObject *interface,

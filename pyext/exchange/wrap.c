@@ -121,13 +121,17 @@ static inline PyObject *through(PyObject *name,
     return found ? wrap(type, obj, value, request) : NEXT;
 }
 
-#define THROUGH(way, name, wrap)                                           \
-    static PyObject *way(PyTypeObject *type, PyObject *obj, int request) { \
-        return through(gb_py_attr.name, wrap, type, obj, request);         \
-    }
-THROUGH(of_struct, array_struct, gb_py_wrap_struct)
-THROUGH(of_interface, array_interface, gb_py_wrap_interface)
-THROUGH(of_producer, dlpack, gb_py_from_producer)
+static PyObject *of_struct(PyTypeObject *type, PyObject *obj, int request) {
+    return through(gb_py_attr.array_struct, gb_py_wrap_struct, type, obj, request);
+}
+
+static PyObject *of_interface(PyTypeObject *type, PyObject *obj, int request) {
+    return through(gb_py_attr.array_interface, gb_py_wrap_interface, type, obj, request);
+}
+
+static PyObject *of_producer(PyTypeObject *type, PyObject *obj, int request) {
+    return through(gb_py_attr.dlpack, gb_py_from_producer, type, obj, request);
+}
 
 static PyObject *of_exchange(PyTypeObject *type, PyObject *obj, int request) {
     const DLPackExchangeAPI *api;

@@ -112,12 +112,12 @@ static gb_py_field *into(const gb_py_field *f, const gb_py_field *target, const 
     int from[GB_MAXDIMS];
     for (int i = 0; i < own->ndim; i++) {
         if (find(to->dims, to->ndim, own->dims[i]) >= 0) continue;
-        GB_PY_OWNED PyObject *theirs = gb_py_dims_tuple(own->dims, own->ndim),
-                             *ours = gb_py_dims_tuple(to->dims, to->ndim);
+        GB_PY_OWNED PyObject *own_dims = gb_py_dims_tuple(own->dims, own->ndim),
+                             *target_dims = gb_py_dims_tuple(to->dims, to->ndim);
         GB_PY_OWNED PyObject *lacking = gb_py_dims_tuple(&own->dims[i], 1);
-        if (theirs && ours && lacking)
+        if (own_dims && target_dims && lacking)
             PyErr_Format(PyExc_ValueError, "%s: its dims %R do not fit into %R, which lack %R", arg,
-                         theirs, ours, PyTuple_GetItem(lacking, 0));
+                         own_dims, target_dims, PyTuple_GetItem(lacking, 0));
         return NULL;
     }
     for (int i = 0; i < to->ndim; i++) from[i] = find(own->dims, own->ndim, to->dims[i]);

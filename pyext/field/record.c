@@ -238,11 +238,12 @@ static int is_own(PyTypeObject *type) {
 int gb_py_field_inherit(gb_py_field *f, const gb_py_field *from) {
     if (is_own(Py_TYPE((PyObject *)from)) || Py_TYPE((PyObject *)f) != Py_TYPE((PyObject *)from))
         return 0;
-    GB_PY_OWNED PyObject *own = NULL, *theirs = NULL;
-    int found = gb_py_optional((PyObject *)from, gb_py_attr.dict, &theirs), rc = found < 0 ? -1 : 0;
-    if (found > 0 && PyDict_Check(theirs) && PyDict_Size(theirs) > 0 &&
+    GB_PY_OWNED PyObject *own = NULL, *attributes = NULL;
+    int found = gb_py_optional((PyObject *)from, gb_py_attr.dict, &attributes),
+        rc = found < 0 ? -1 : 0;
+    if (found > 0 && PyDict_Check(attributes) && PyDict_Size(attributes) > 0 &&
         (rc = gb_py_optional((PyObject *)f, gb_py_attr.dict, &own)) > 0)
-        rc = PyDict_Update(own, theirs);
+        rc = PyDict_Update(own, attributes);
     return rc;
 }
 

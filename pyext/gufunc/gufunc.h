@@ -82,7 +82,7 @@ typedef struct gb_py_invocation {
     int nheld, nop, has_where, kernel, workers, ignore_errors, errors;
     int named;                    /* every input has names: outputs are Fields */
     uint8_t types[GB_GU_MAXARGS]; /* types of the kernel */
-    int arrangement, naxes;       /* axis=, axes= and keepdims=, and the words that say which */
+    int arrangement, naxes;       /* axis=, axes= and keepdims=, encoded for gufunc/axes.go */
     int64_t axes[1 + GB_GU_MAXARGS * (1 + GB_GU_MAXCORE)];
     void *uniforms;
     _Alignas(16) char pack[32 * 8];
@@ -96,7 +96,7 @@ typedef struct gb_py_invocation {
 
 int gb_py_read_keywords(gb_py_invocation *v, PyObject *kwargs, gb_py_keywords *k);
 extern const char *const gb_py_errors_words[4];
-int gb_py_read_errors(PyObject *errors); /* number of the word; NULL: GB_PY_RAISE */
+int gb_py_read_errors(PyObject *errors); /* number of the choice; NULL: GB_PY_RAISE */
 int gb_py_read_casting(PyObject *casting);
 int gb_py_read_workers(PyObject *workers, int *n);
 int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k);

@@ -136,7 +136,7 @@ int gb_py_read_uniforms(gb_py_invocation *v, const gb_py_keywords *k) {
 
 /* ---- axis=, axes= and keepdims=, encoded for gufunc/axes.go ---- */
 
-/* How many axes, and which; as many words as that, or -1. */
+/* Encode the number of axes and the axes; the number of words, or -1. */
 static int read_entry(PyObject *obj, int64_t *to) {
     int n = 1;
     if (!PyIndex_Check(obj) || PySequence_Check(obj))

@@ -187,7 +187,7 @@ static int choose(gb_py_invocation *v, const gb_py_keywords *k) {
         int64_t none[1];
         int n;
         GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_parse(k->dtype, none, 0, &n);
-        if (!dtype) PyErr_Clear(); /* _choose says it with the word dtype */
+        if (!dtype) PyErr_Clear(); /* _choose raises it and names dtype */
         c.dtype = dtype ? gb_py_type_of_descr(dtype->descr) : 0;
         cacheable = c.dtype != 0;
     }
@@ -254,8 +254,9 @@ static int64_t encode(int64_t *encoding, const gb_py_invocation *v) {
     return w + v->naxes - encoding;
 }
 
-/* Core sizes that neither operands nor the signature tell: Python asks output_dims or NumPy.
- * They follow from the shapes, which are part of the encoding, so they are asked for once. */
+/* Append core sizes that neither operands nor the signature have: the method _sizes gets them from
+ * output_dims or NumPy. They depend only on shapes, which are in the encoding, so they are computed
+ * once. */
 static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
     int64_t turned[GB_PY_MOST_WORDS], *w = turned + 2;
     gb_error error;
@@ -264,10 +265,11 @@ static int64_t add_sizes(gb_py_invocation *v, int64_t *encoding, int64_t n) {
                                                      v->gufunc->info.id, turned, n, &error)) < 0)
         return -1;
     GB_PY_OWNED PyObject *shapes = PyTuple_New(v->nop), *sizes = NULL;
-    for (int i = 0; shapes && i < v->nop;
-         w += 1 + (w[0] & GB_BRIDGE_O_NAMED ? 3 : 2) * v->arg[i++].ndim)
-        gb_py_put(&shapes, i,
-                  v->arg[i].absent ? Py_NewRef(Py_None) : gb_py_ints_tuple(w + 1, v->arg[i].ndim));
+    for (int i = 0; shapes && i < v->nop; i++) {
+        const gb_py_arg *a = &v->arg[i];
+        gb_py_put(&shapes, i, a->absent ? Py_NewRef(Py_None) : gb_py_ints_tuple(w + 1, a->ndim));
+        w += 1 + (w[0] & GB_BRIDGE_O_NAMED ? 3 : 2) * a->ndim;
+    }
     if (shapes)
         sizes = gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_SIZES, "(Oi)", shapes,
                                 v->kernel);

@@ -188,11 +188,11 @@ PyObject *gb_py_gufunc_go_kernel(PyObject *self, PyObject *name) {
 }
 
 PyObject *gb_py_gufunc_panic_text(PyObject *self, PyObject *none) {
-    char said[16384];
+    char text[16384];
     gb_error e;
-    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_panic_text(said, sizeof said, &e)) < 0
+    return GB_PY_ENTER_GO(&e, gb_py_go->gufunc_panic_text(text, sizeof text, &e)) < 0
                ? NULL
-               : PyUnicode_FromString(said);
+               : PyUnicode_FromString(text);
 }
 
 PyObject *gb_py_gufunc_scalar_loop(PyObject *self, PyObject *args) {
