@@ -140,7 +140,7 @@ static PyModuleDef definition = {
 __attribute__((visibility("default"))) PyObject *PyInit__core(void);
 PyObject *PyInit__core(void) { return PyModuleDef_Init(&definition); }
 
-/* ---- the numbers of the C below that Python code needs, as constants of the module. ---- */
+/* ---- constants of C for Python ---- */
 
 static const struct {
     const char *name;

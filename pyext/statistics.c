@@ -37,9 +37,10 @@ PyObject *gb_py_memory_trim(PyObject *self, PyObject *args) {
     int kind, device;
     int64_t bytes;
     if (!read_pool(args, &kind, &device)) return NULL;
-    Py_BEGIN_ALLOW_THREADS bytes =
-        kind == GB_CUDA_HOST ? gb_heap_trim(0) : gb_cuda_trim(kind, device, 0);
-    Py_END_ALLOW_THREADS return PyLong_FromLongLong(bytes);
+    Py_BEGIN_ALLOW_THREADS
+    bytes = kind == GB_CUDA_HOST ? gb_heap_trim(0) : gb_cuda_trim(kind, device, 0);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLongLong(bytes);
 }
 
 PyObject *gb_py_memory_set_limit(PyObject *self, PyObject *args) {

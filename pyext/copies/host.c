@@ -77,7 +77,7 @@ PyObject *gb_py_without_overlap(PyArrayObject *target, PyObject *value) {
     return meet ? PyArray_NewCopy((PyArrayObject *)source, NPY_KEEPORDER) : Py_NewRef(source);
 }
 
-/* ---- copies between arrays and Fields on the host, as far as the kernels do them. ---- */
+/* ---- copies by the kernels ---- */
 
 /* src's strides with dst's shape; a leading 1 too many is dropped, as NumPy does. */
 int gb_py_broadcast(gb_copy_view *src, const gb_copy_view *dst, int64_t *strides) {

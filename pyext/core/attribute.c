@@ -1,4 +1,5 @@
-/* attribute.c: asking for attributes without the price of an AttributeError. */
+/* attribute.c: optional attributes without the cost of an AttributeError, and methods of a type
+ * alone. */
 #define _GNU_SOURCE
 #include "attribute.h"
 
@@ -6,8 +7,8 @@
 
 struct gb_py_attribute_names gb_py_attr;
 
-/* Python has had this for long, but outside the limited API: looked up by name, under
- * its public name (3.13) or the older one. */
+/* PyObject_GetOptionalAttr of Python 3.13, or its older private name: outside the limited API,
+ * looked up by name. */
 static int (*lookup)(PyObject *, PyObject *, PyObject **);
 
 int gb_py_optional(PyObject *obj, PyObject *name, PyObject **value) {

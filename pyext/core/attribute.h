@@ -1,4 +1,4 @@
-/* attribute.h: attributes that an object may lack. */
+/* attribute.h: attributes that an object may lack, interned names, and methods of a type alone. */
 #pragma once
 
 #include "common.h"
@@ -44,12 +44,14 @@ int gb_py_find_name(PyObject *const *names, int n, PyObject *name);
 
 PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
 
-/* ---- `__array_function__` on a type, and not on its objects. NumPy asks the type. xarray asks the
- * object, and nothing but this name: an array that has it is kept as it is, transposed and added by
- * xarray's dims, where ours go by their own names: `x + y.T` would have the wrong values and no
- * error. Without the name xarray takes the memory, by `__array__`. A class that overrides a
- * protocol shows it. ---- */
+/* ---- methods of a type that its objects do not have ----
+ *
+ * `__array_function__` is such a method: NumPy asks the type, xarray asks the object, and for no
+ * other name. xarray keeps an array that has it and adds it by xarray's dims, where Fields and
+ * storages go by their own names: `x + y.T` would have wrong values and no error. Without the
+ * attribute xarray takes the memory, by `__array__`. A subclass that overrides the method shows it
+ * on its objects. */
 
-/* Gives the type the methods. `refuse` sets the error for an object that is asked for one. */
+/* Give the type the methods. `refuse` sets the error for an object that is asked for one. */
 int gb_py_type_only_methods(PyTypeObject *type, PyMethodDef *methods,
                             void (*refuse)(PyObject *obj, PyObject *name));

@@ -51,8 +51,6 @@ int gb_py_queue_wait(gb_cuda_queue later, gb_cuda_queue earlier) {
 
 PyTypeObject *gb_py_BlockType;
 
-/* ---- the type ---- */
-
 static void dealloc(PyObject *self) {
     gb_py_block_object *b = (gb_py_block_object *)self;
     if (b->block) gb_cuda_release(b->block);
@@ -100,7 +98,7 @@ int gb_py_device_zero(gb_cuda_block *block, int64_t bytes) {
                                                                               : 0;
 }
 
-/* ---- the type, to Python ---- */
+/* ---- the type ---- */
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},

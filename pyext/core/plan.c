@@ -147,7 +147,7 @@ int gb_py_plan_init(PyObject *module) {
         (PyType_Spec){"gridbuf.Plan", sizeof(gb_py_plan_object), 0, GB_PY_FINAL, slots}, NULL);
 }
 
-/* ---- explain: the figures of a plan, sentences by Go ---- */
+/* ---- explain ---- */
 
 /* explain(dims, words): lines of a term, a tab and a sentence, for gridbuf/explain. The words are
  * 64-bit numbers, read by alloc.ExplainFigures. */

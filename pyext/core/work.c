@@ -13,8 +13,10 @@ int gb_py_report_progress(PyObject *progress, double done) {
 int gb_py_work(gb_work *works, int n, PyObject *progress) {
     for (int i = 0; i < n; i++)
         for (gb_work *work = &works[i]; work->at < work->pieces;) {
-            Py_BEGIN_ALLOW_THREADS gb_work_resume(work, SLICE);
-            Py_END_ALLOW_THREADS if (work->at == work->pieces && i == n - 1) return 0;
+            Py_BEGIN_ALLOW_THREADS
+            gb_work_resume(work, SLICE);
+            Py_END_ALLOW_THREADS
+            if (work->at == work->pieces && i == n - 1) return 0;
             if (PyErr_CheckSignals() < 0 ||
                 gb_py_report_progress(progress, (i + (double)work->at / (double)work->pieces) / n) <
                     0)

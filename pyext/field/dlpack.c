@@ -346,8 +346,9 @@ PyObject *gb_py_field_dlpack_device(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(ii)", (int)device.device_type, (int)device.device_id);
 }
 
-/* ---- the C exchange API: a static table on the types, through which C takes a Field without a
- * Python call ---- */
+/* ---- the C exchange API ----
+ *
+ * A static table on the types, through which C takes a Field without a Python call. */
 
 static int allocate_cuda(const DLTensor *wanted, int64_t bytes, DLManagedTensorVersioned **out,
                          void *ctx, void (*fail)(void *, const char *, const char *)) {

@@ -15,15 +15,15 @@ int gb_py_require_host_access(gb_py_field *f) {
     gb_cuda_block *block = gb_py_field_block(f);
     int rc;
     Py_BEGIN_ALLOW_THREADS /* work of other libraries is known to the whole device only */
-        rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
+    rc = block ? gb_cuda_synchronize_block(block, &e) : 0;
     if (rc == 0 && (!block || block->exported)) rc = gb_cuda_synchronize(f->location.device, &e);
-    Py_END_ALLOW_THREADS if (rc == 0 || e.status == GB_CUDA_NO_DRIVER ||
-                             e.status == GB_CUDA_NO_DEVICE) return 0; /* no GPU to wait for */
+    Py_END_ALLOW_THREADS
+    if (rc == 0 || e.status == GB_CUDA_NO_DRIVER || e.status == GB_CUDA_NO_DEVICE)
+        return 0; /* no GPU to wait for */
     return gb_py_cuda_raise(&e);
 }
 
-/* ---- a Field as NumPy sees it: the buffer protocol (PEP 3118), the array interface (version 3)
- * and plain arrays over the same memory. ---- */
+/* ---- protocols of NumPy ---- */
 
 static gb_py_field *of(PyObject *self) { return (gb_py_field *)self; }
 

@@ -204,8 +204,7 @@ int gb_py_read_views(gb_py_reduce_args *q) {
     return 0;
 }
 
-/* ---- kernels by types, and planned reductions by the encoded request: a known reduction needs
- * neither Go nor Python code ---- */
+/* ---- choices and plans, by which a known reduction needs neither Go nor Python code ---- */
 
 #define CHOICES 256
 

@@ -42,20 +42,20 @@ __attribute__((constructor)) static void ready(void) {
     gb_gu_detach = detach;
 }
 
-/* ---- slices ---- */
+/* ---- running ---- */
 
-#define BRIEF 10000ll    /* a call that took less may be done with the GIL when it comes again */
-#define SLICE 20000000ll /* ns between looks at signals */
+#define BRIEF 10000ll    /* ns; a call that took less may keep the GIL when it comes again */
+#define SLICE 20000000ll /* ns between checks for signals */
 enum {
-    FEW = 2048,   /* items that may be done with the GIL */
-    FEWEST = 256, /* items that surely may, when no element can take long */
-    TRUSTED = 16, /* brief runs after which one more is believed to be, when elements can */
+    FEW = 2048,   /* items of a call that may keep the GIL */
+    FEWEST = 256, /* the same for elements that cannot take long, without a clock */
+    TRUSTED = 16, /* brief runs after which elements that can take long are expected to be brief */
 };
 
 typedef struct run {
     gb_gu_run *job;
     int workers;
-    int shared, handed_over; /* helpers are awake; they do all of it */
+    int shared, handed_over; /* helpers are awake; helpers do all of the rest */
 } run;
 
 /* Wake helpers if the rest is worth it. A long rest is handed over whole to a sleeping helper or a
@@ -130,13 +130,15 @@ static int exclusive(gb_gu_run *job) {
         more = gb_gu_run_work(job, now, now + GB_GU_LONG_SLICE);
         if (PyErr_Occurred() || PyErr_CheckSignals() < 0) return -1;
         if (more) {
-            Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS
+            Py_BEGIN_ALLOW_THREADS
+            Py_END_ALLOW_THREADS
         }
     }
     return 0;
 }
 
-/* Giving the GIL away costs little alone and up to 5 ms among busy threads. */
+/* Whether a call may keep the GIL (2: without reading the clock). Releasing it costs little alone,
+ * and up to 5 ms among busy threads. */
 static int brief(const gb_gu_run *job) {
     const gb_gu_call *call = job->call;
     if (call->form == GB_GU_GO_LOOP) return 0;
