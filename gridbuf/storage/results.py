@@ -106,6 +106,18 @@ class StorageKind(kinds.Kind):
     def array(self, obj: Any, device: bool, lead: Any, argument: str = "operand") -> Any:
         return fetch(obj, lead, device, argument)
 
+    def arrays(
+        self, objects: Sequence[Any], device: bool, lead: Any, argument: str = "operand"
+    ) -> list[Any]:
+        return [
+            obj._host
+            if type(obj) is CPUStorage and not device
+            else obj
+            if obj is None or is_scalar(obj)
+            else fetch(obj, lead, device, argument)
+            for obj in objects
+        ]
+
     def function(self, device: bool, function: Any) -> Any:
         return devices.current().function(function) if device else function
 
