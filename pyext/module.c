@@ -20,8 +20,8 @@
  * copies/     assign.c: copyto and fill
  * field/      new.c, index.c
  * here        what Python calls: constructors.c, backends.c, statistics.c, exact.c
- * named/      NumPy by name, for both: reductions.c, broadcast.c, field_ufuncs.c,
- *             storage_ufuncs.c, functions.c
+ * named/      NumPy by name, for both: reductions.c, broadcast.c, alike.c, ufuncs.c,
+ *             functions.c
  * field/      dlpack.c, type.c
  * storage/    type.c
  * here        like.c

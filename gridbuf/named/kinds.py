@@ -124,6 +124,12 @@ class Kind:
         """A new result, and its array on that side."""
         raise NotImplementedError
 
+    def plan(self, lead: Any, frame: Frame, dtype: np.dtype[Any]) -> tuple[_core.Plan, Any]:
+        """What C makes a new result on the host of: the plan, and a storage's Meta or whether a
+        Field has names, its halo and origin.
+        """
+        raise NotImplementedError
+
     def view(self, obj: Any, change: Callable[[Any], Any], frame: Frame) -> Any:
         """The memory of an operand changed by `change`, with the indices of the frame."""
         raise NotImplementedError
@@ -272,6 +278,13 @@ class FieldKind(Kind):
         made = new_field(lead, frame, dtype)
         return made, array(made, device)
 
+    def plan(self, lead: Any, frame: Frame, dtype: np.dtype[Any]) -> tuple[_core.Plan, Any]:
+        halo = None if frame.halo is None else tuple(n for pair in frame.halo for n in pair)
+        # The halo says which point is aligned, without one the origin.
+        aligned = {} if halo or frame.origin is None else {"aligned_index": frame.origin}
+        plan = _core.plan(frame.shape, dtype, **_request(lead, frame), **aligned)
+        return plan, (frame.names is not None, halo, frame.origin)
+
     def view(self, obj: Any, change: Callable[[Any], Any], frame: Frame) -> Any:
         changed = change(array(obj, isinstance(obj, DeviceField)))
         made = Field(changed, frame.names, halo=frame.halo, origin=frame.origin)
@@ -419,11 +432,11 @@ def _device_array(obj: Any, argument: str) -> Any:
     )
 
 
-def new_field(lead: _core.Field, frame: Frame, dtype: "np.dtype[Any]") -> _core.Field:
-    """A Field of new memory where lead's is, with the class and the attributes of lead."""
+def _request(lead: _core.Field, frame: Frame) -> dict[str, Any]:
+    """The keywords of a result's memory, where lead's is and laid out as that."""
     ndim = len(frame.shape)
     names = frame.names or frame.defaults or (lead.dims if lead.ndim == ndim else None)
-    spec: dict[str, Any] = {"halo": frame.halo, "origin": frame.origin, "dims": names}
+    spec: dict[str, Any] = {"halo": frame.halo, "dims": names}
     order = _slowest_first(lead, frame)
     spec["layout"] = tuple(order.index(i) for i in range(ndim))
     if lead._own_plan is not None:
@@ -440,7 +453,13 @@ def new_field(lead: _core.Field, frame: Frame, dtype: "np.dtype[Any]") -> _core.
         spec["memory"] = plan.memory
     if isinstance(lead, DeviceField):
         spec["device"] = lead.device
-    made = Field.empty(frame.shape, dtype, **{k: v for k, v in spec.items() if v is not None})
+    return {key: value for key, value in spec.items() if value is not None}
+
+
+def new_field(lead: _core.Field, frame: Frame, dtype: "np.dtype[Any]") -> _core.Field:
+    """A Field of new memory with the class and the attributes of lead."""
+    origin = {} if frame.origin is None else {"origin": frame.origin}
+    made = Field.empty(frame.shape, dtype, **_request(lead, frame), **origin)
     made._dims_given = frame.names is not None
     return of_class(lead, made)
 

@@ -178,33 +178,30 @@ def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
 # ---- what C remembers (pyext/named)
 
 
-def prepared(kind: Any, ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
-    """What a call with host storages, arrays, host Fields and numbers comes to.
+def prepared_fields(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
+    """What a call with host Fields, arrays and numbers comes to: see `prepared`."""
+    return prepared(FIELDS, ufunc, inputs, out)
 
-    The plan and the Meta of the result (without a plan where `out` is given), for each input None
-    or, for each index of the result, which index of the input that is, -1 where it has none, and
-    whether `out` has to go by its name. None: such calls are not remembered there.
+
+def prepared(kind: Kind, ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
+    """What a call with operands on the host comes to.
+
+    The plan and `Kind.plan`'s description of the result (both None where `out` is given), for each
+    input None or, for each index of the result, which index of the input that is, -1 where it has
+    none, and whether `out` has to go by its name. None: such calls are not remembered in C.
     """
-    if (
-        not isinstance(ufunc, np.ufunc)
-        or ufunc.nout != 1
-        or ufunc.nin != len(inputs)
-        or ufunc.signature is not None
-    ):
-        return None
     resolution = resolve(kind, tuple(map(kind.describe, inputs)), (kind.describe(out),))
-    frame = resolution.frame
-    if resolution.out_adapts[0] is not None or frame.parameters is None:
+    if resolution.out_adapts[0] is not None:
         return None
     found = tuple(
         sources(adapt, 0 if adapt is None else obj.ndim)
         for adapt, obj in zip(resolution.adapts, inputs, strict=True)
     )
-    named = ufunc is np.maximum or ufunc is np.minimum  # NumPy warns of a third argument of theirs
+    by_name = ufunc is np.maximum or ufunc is np.minimum  # NumPy warns of a third argument
     if out is not None:
-        return None, out._meta, found, named
-    arrays = kind.arrays(inputs, False, kind.lead(inputs))
-    dtype = result_dtypes(ufunc, arrays, {})[0]
+        return None, None, found, by_name
+    frame = resolution.frame
+    dtype = result_dtypes(ufunc, kind.arrays(inputs, False, kind.lead(inputs)), {})[0]
     if dtype.kind not in "biufc":
         return None
-    return (*kind.plan(frame, dtype), found, named)
+    return (*kind.plan(kind.lead(inputs, frame.names), frame, dtype), found, by_name)

@@ -149,8 +149,7 @@ class StorageKind(kinds.Kind):
         made = type(lead)._new(frame.shape, dtype, _meta(frame), lead.device)
         return made, made._dev if device else made._host
 
-    def plan(self, frame: Frame, dtype: np.dtype[Any]) -> tuple[_core.Plan, Meta]:
-        """What C makes host storages of."""
+    def plan(self, lead: Any, frame: Frame, dtype: np.dtype[Any]) -> tuple[_core.Plan, Any]:
         meta = _meta(frame)
         return host_plan(frame.shape, dtype, meta), meta
 

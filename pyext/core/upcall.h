@@ -36,6 +36,7 @@
     X(GB_PY_UP_STORAGE_GETITEM, "gridbuf.storage.indexing", "getitem")        \
     X(GB_PY_UP_STORAGE_SETITEM, "gridbuf.storage.indexing", "setitem")        \
     X(GB_PY_UP_STORAGE_PLAN, "gridbuf.storage.allocation", "host_plan")       \
+    X(GB_PY_UP_FIELD_PREPARED, "gridbuf.named.ufuncs", "prepared_fields")     \
     X(GB_PY_UP_STORAGE_PREPARED, "gridbuf.storage.results", "prepared")       \
     X(GB_PY_UP_ACQUIRING_WAY, "gridbuf.interface.acquiring", "way")           \
     X(GB_PY_UP_CPU_STORAGE, "gridbuf.storage.classes", "CPUStorage")          \

@@ -207,7 +207,7 @@ static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_field_
 static PyObject *binary(int which, PyObject *a, PyObject *b) {
     if (gb_py_is_storage(a) || gb_py_is_storage(b)) {
         if (which >= GB_PY_U_LESS)
-            return gb_py_binary(gb_py_storage_quick, GB_PY_UP_STORAGE_BINARY, which, 0, a,
+            return gb_py_binary(gb_py_by_name, GB_PY_UP_STORAGE_BINARY, which, 0, a,
                                 b); /* reflected, the storage's order would lead */
         Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
     }

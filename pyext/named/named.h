@@ -13,14 +13,19 @@
  * it may be the target. NULL without an error: nothing to gain. */
 PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
 
-/* ---- field_ufuncs.c, storage_ufuncs.c ---- */
+/* ---- alike.c ---- */
 
-PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
-PyObject *gb_py_storage_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
-PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
-PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
+/* A ufunc of Fields with the same indices. */
+PyObject *gb_py_alike(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
 /* How an operand beside the Field `lead` enters the question for the dtype; -1: not for here. */
 int gb_py_field_code_beside(PyObject *obj, const gb_py_field *lead);
+
+/* ---- ufuncs.c ---- */
+
+PyObject *gb_py_by_name(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
+PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
+PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- reductions.c ---- */
 

@@ -1,5 +1,5 @@
-/* field_ufuncs.c: ufuncs of host Fields with the same shape, names, halo and origin, arrays of
- * their shape, and numbers. Operands whose indices differ are joined by gridbuf/named/. */
+/* alike.c: ufuncs of host Fields with the same shape, names, halo and origin, arrays of
+ * their shape, and numbers. Operands whose indices differ are ufuncs.c's. */
 #include "named.h"
 
 #define NO_IMPORT_UFUNC
@@ -139,7 +139,7 @@ static PyObject *run(PyObject *ufunc, PyObject *const *in, int n, PyObject *out,
     return done < 0 ? NULL : done ? Py_NewRef(out) : by_numpy(ufunc, in, n, out);
 }
 
-PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
+PyObject *gb_py_alike(PyObject *ufunc, PyObject *const *in, int n, PyObject *out) {
     int code[2];
     const gb_py_field *lead = n < 1 || n > 2                          ? NULL
                               : gb_py_is_plain_field(in[0])           ? (gb_py_field *)in[0]
@@ -158,11 +158,4 @@ PyObject *gb_py_field_quick(PyObject *ufunc, PyObject *const *in, int n, PyObjec
     GB_PY_OWNED gb_py_dtype *dtype = descr ? gb_py_dtype_of(descr) : NULL;
     GB_PY_OWNED PyObject *made = dtype ? (PyObject *)gb_py_field_like(lead, dtype) : NULL;
     return made ? run(ufunc, in, n, made, lead) : NULL;
-}
-
-PyObject *gb_py_field_array_ufunc(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *found = gb_py_ufunc_reduced(args, kwargs);
-    if (found != Py_NotImplemented) return found;
-    Py_DECREF(found);
-    return gb_py_array_ufunc(gb_py_field_quick, GB_PY_UP_FIELD_UFUNC, args, kwargs);
 }
