@@ -458,7 +458,7 @@ def _request(lead: _core.Field, frame: Frame) -> dict[str, Any]:
 
 def new_field(lead: _core.Field, frame: Frame, dtype: "np.dtype[Any]") -> _core.Field:
     """A Field of new memory with the class and the attributes of lead."""
-    origin = {} if frame.origin is None else {"origin": frame.origin}
+    origin: dict[str, Any] = {} if frame.origin is None else {"origin": frame.origin}
     made = Field.empty(frame.shape, dtype, **_request(lead, frame), **origin)
     made._dims_given = frame.names is not None
     return of_class(lead, made)
