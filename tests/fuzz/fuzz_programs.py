@@ -1,7 +1,7 @@
 """Model steps over Fields, storages, arrays and blocks while the process runs out of threads,
-memory, files or time, forks and takes signals. Each program runs in a child; the same steps in
-plain NumPy say what it must hold. A step may fail by a clean exception of its limit; its target is
-then unknown, and so is all that follows from it.
+memory, files or time, forks, and takes signals in whose handler it computes. Each program runs in a
+child; the same steps in plain NumPy say what it must hold. A step may fail by a clean exception of
+its limit; its target is then unknown, and so is all that follows from it.
 """
 
 import errno
@@ -40,9 +40,13 @@ STEPS = [
     "save",
     "pickle",
     "dlpack",
+    "where",
+    "moments",
+    "first",
     "thread",
     "fork",
 ]
+FIRST = [np.add, np.multiply, np.subtract, np.power]  # gufuncs that a program has not used before
 LIMITS = {
     "threads": resource.RLIMIT_NPROC,
     "memory": resource.RLIMIT_AS,
@@ -61,6 +65,7 @@ NUMBERS = {
     "memory": (errno.ENOMEM,),
     "threads": (errno.EAGAIN,),
 }
+WRITING = ("fill", "copy", "add", "gufunc", "exchange", "where", "thread")
 PATIENCE = 120
 tempfile.gettempdir()  # looked for with a file, which a limit of sizes would refuse
 
@@ -81,6 +86,7 @@ def draw(rng: random.Random) -> Case:
         "backend": rng.choice(BACKENDS),
         "halo": rng.randrange(3),
         "workers": rng.choice([1, 2, 6]),
+        "ticks": rng.choice([0, 0, 200, 3000]),  # microseconds between two signals
         "steps": [
             [rng.choice(STEPS), *rng.sample(range(len(SLOTS)), 3), rng.randrange(17)]
             for _ in range(rng.randrange(3, 12))
@@ -196,6 +202,19 @@ class Program:
     def dlpack(self, d: int, a: int, b: int, v: int) -> float:
         return float(np.from_dlpack(self.gb.Field(self.values(a), dims="IJK")).sum())
 
+    def where(self, d: int, a: int, b: int, v: int) -> None:
+        x, y = self.of(a), self.of(b)
+        self.of(d)[...] = np.where(x > y, x, v)
+
+    def moments(self, d: int, a: int, b: int, v: int) -> float:
+        return float(np.asarray(np.max(self.of(a))) + np.asarray(np.min(self.of(a))))
+
+    def first(self, d: int, a: int, b: int, v: int) -> float:
+        """Compile: the first call of a gufunc of three dimensions, of a type that is new."""
+        made = self.gb.gufunc.from_ufunc(FIRST[v % 4])
+        values = np.ones((v % 3 + 1,) * (v % 4), "fdgi"[v % 3])
+        return float(np.asarray(made(values, values)).sum())
+
     def thread(self, d: int, a: int, b: int, v: int) -> None:
         errors: list[BaseException] = []
 
@@ -220,6 +239,12 @@ class Child:
         self.case, self.pipe, self.inside, self.name = case, pipe, False, "parent"
         self.failed: dict[int, list[Any]] = {}
         self.numbers: dict[int, float] = {}
+        self.ticking: Any = None
+
+    def tick(self, *_: object) -> None:
+        """Compute in a signal handler, in the middle of any step."""
+        a = self.ticking.Field.ones((5, 4), dims="IJ", halo=(1, 1))
+        assert (a + a).halo == ((1, 1), (1, 1))
 
     def handler(self, *_: object) -> None:
         if self.inside and self.case["limit"] == "alarm":
@@ -251,8 +276,19 @@ class Child:
                 LIMITS[limit], (now[limit] + spare, resource.getrlimit(LIMITS[limit])[1])
             )
 
+    def ticks(self) -> None:
+        if self.case.get("ticks") and self.case["limit"] != "memory":
+            import gridbuf
+
+            self.ticking = gridbuf
+            self.tick()  # imports what it needs
+            signal.signal(signal.SIGVTALRM, self.tick)
+            every = self.case["ticks"] / 1e6
+            signal.setitimer(signal.ITIMER_VIRTUAL, every, every)
+
     def lift(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         if self.case["limit"] in LIMITS:
             which = LIMITS[self.case["limit"]]
             resource.setrlimit(which, (resource.getrlimit(which)[1],) * 2)
@@ -293,6 +329,7 @@ class Child:
             self.limit()  # before the import
         made: list[Program] = []
         self.attempt(-1, lambda: made.append(Program(case)))
+        self.ticks()
         if case["at"] or case["limit"] != "memory":
             self.limit()
         for number, (name, *args) in enumerate(case["steps"]) if made else ():
@@ -326,7 +363,7 @@ def expected(
     for number, (name, d, a, b, v) in enumerate(case["steps"]):
         x, y = slots[a], slots[b]
         if number in failed:
-            if name in ("fill", "copy", "add", "gufunc", "exchange", "thread"):
+            if name in WRITING:
                 slots[d] = None
         elif name == "fill":
             slots[d] = np.full(SHAPES[case["size"]], float(v))
@@ -340,6 +377,13 @@ def expected(
             )
         elif name == "exchange":
             slots[d] = None if x is None else laplacian(np.pad(x, ((1, 1), (1, 1), (0, 0)), "wrap"))
+        elif name == "where":
+            slots[d] = None if x is None or y is None else np.where(x > y, x, v)
+        elif name == "moments" and x is not None:
+            numbers[number] = float(x.max() + x.min())
+        elif name == "first":
+            values = np.ones((v % 3 + 1,) * (v % 4))
+            numbers[number] = float(FIRST[v % 4](values, values).astype("fdgi"[v % 3]).sum())
         elif name in ("sum", "reduce", "dlpack") and x is not None:
             numbers[number] = float(x.sum())
         elif name == "save" and x is not None:
