@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=np.generic)
 
     class _Like(Protocol):
-        """What type checkers know: a Field comes of a Field, an array of the same dtype of an
+        """The types for type checkers: a Field comes of a Field, an array of the same dtype of an
         array.
         """
 

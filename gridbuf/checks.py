@@ -1,5 +1,5 @@
-"""Whether memory is laid out as a backend wants it: the table of `gridbuf.check`, and the demands of
-`Field(data, require={...})`.
+"""Whether memory is laid out as a backend wants it: the table of `gridbuf.check`, and the demands
+of `Field(data, require={...})`.
 """
 
 import sys
@@ -17,7 +17,7 @@ from gridbuf.wrapping import as_field
 
 
 class Check:
-    """What `gridbuf.check` found; made by it.
+    """The table of `gridbuf.check`, which makes it.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
 
 
 class Row(NamedTuple):
-    """What is found of one field, and whether that is well."""
+    """The findings about one field, and whether it fits."""
 
     name: str
     shape: tuple[int, ...]
@@ -271,7 +271,7 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
 
 
 def _spec(field: _core.Field, wanted: dict[str, Any]) -> Any:
-    """What to plan. Where a boundary is asked for, the element on it is the first within the halo
+    """The request to plan. Where a boundary is asked for, the element on it is the first within the halo
     unless another is named.
     """
     spec = {key: value for key, value in wanted.items() if key != "dtype"} | {
@@ -298,7 +298,7 @@ def _words(
     boundary: int,
     after: int,
 ) -> str:
-    """What is missed, under the name of the requirement that asks for it: the narrowest one given,
+    """The missed requirement, under the name of the requirement that asks for it: the narrowest one given,
     else the backend.
     """
     key = {

@@ -190,7 +190,7 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _keywords() -> list[str]:
-    """What `gridbuf.empty` takes but for shape and dtype; of dims and dimensions, which mean the
+    """The keywords of `gridbuf.empty` but for shape and dtype; of dims and dimensions, which mean the
     same, one.
     """
     return [

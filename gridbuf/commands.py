@@ -1,5 +1,5 @@
-"""What commands share: errors for their users, and running a program unchanged, as `python program.py`
-would, in this process.
+"""Parts that commands share: errors for their users, and running a program unchanged, as `python
+program.py` would, in this process.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Any
 
 
 class UsageError(Exception):
-    """What the user of a command can put right: printed as one line, and the command exits
+    """An error that the user of a command can put right: printed as one line, and the command exits
     with 2.
     """
 

@@ -1,5 +1,5 @@
-"""Tools that several rooms share: names loaded on demand, a bounded cache, tables of text, the debug
-switch.
+"""Tools that several rooms share: names loaded on demand, a bounded cache, tables of text, the
+debug switch.
 """
 
 import os

@@ -89,8 +89,8 @@ class Copy:
     def __del__(
         self, _here: Callable[[], int] = get_ident, _process: Callable[[], int] = os.getpid
     ) -> None:
-        # What has begun, its own finaliser waits for. A worker collects somebody else's garbage: it
-        # goes on working. The functions are at hand also when the module's names are gone, as the
+        # A copy that has begun waits in its own finaliser. A worker may collect this object as
+        # garbage: it goes on working. The functions are at hand also when the module's names are gone, as the
         # process ends.
         begin = getattr(self, "_begin", None)
         if (
@@ -207,7 +207,7 @@ class Copy:
         while True:
             try:
                 over = self.wait(_STEP)
-            except BaseException:  # wait() has it for whoever asks
+            except BaseException:  # wait() raises it again
                 over = True
             if over:
                 break
@@ -331,7 +331,7 @@ def apart(target: np.ndarray[Any, Any], source: Any) -> Any:
 def _source(src: Any) -> np.ndarray[Any, Any]:
     return (
         host_array(src) if isinstance(src, np.ndarray) else values(src)
-    )  # what is masked would show
+    )  # masked elements would show
 
 
 def _target(dst: Any) -> np.ndarray[Any, Any]:

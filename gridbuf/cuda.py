@@ -21,7 +21,7 @@ __all__ = ["DeviceInfo", "available", "devices", "stream", "synchronize"]
 
 
 class DeviceInfo(NamedTuple):
-    """What the driver says of a GPU.
+    """The properties of a GPU, from the driver.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from gridbuf import _core
 
 _here: ContextVar[str | None] = ContextVar("gridbuf_backend", default=None)
 _everywhere: str | None = None
-is_said = False  # whether anybody ever has: who asks often asks this first
+is_said = False  # whether a default was ever set: hot paths read this first
 _ask = None  # the function that C asks, once there was a context with a backend of its own
 
 
@@ -119,7 +119,7 @@ def _check(name: str | None) -> None:
 
 
 def from_environment() -> None:
-    """GRIDBUF_BACKEND; a name that is registered later is looked up when somebody allocates."""
+    """GRIDBUF_BACKEND; a name that is registered later is looked up at the first allocation."""
     global _everywhere, is_said
     name = os.environ.get("GRIDBUF_BACKEND")
     if name:

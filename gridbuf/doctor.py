@@ -1,4 +1,4 @@
-"""What gridbuf finds on this machine: `python -m gridbuf doctor`. Packages are asked for by
+"""The diagnosis of this machine: `python -m gridbuf doctor`. Packages are looked up by
 metadata, never imported here.
 """
 
@@ -233,15 +233,15 @@ def _first_word(path: Path) -> str:
 # ---- MPI ----
 
 
-MPI_SECONDS = 20.0  # what a healthy library takes some tenths of a second for
+MPI_SECONDS = 20.0  # a healthy library takes some tenths of one
 
 # A line of JSON as soon as something is known: what comes later may never come.
 CHILD = """
 import ctypes, json, os
 out = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # whatever MPI prints is not an answer
-def say(**mpi_facts):
-    print(json.dumps(mpi_facts), file=out, flush=True)
+def say(**facts):
+    print(json.dumps(facts), file=out, flush=True)
 import mpi4py
 mpi4py.rc(initialize=False, finalize=False)
 try:
@@ -268,7 +268,7 @@ LEVELS = ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")
 
 
 def mpi_facts(seconds: float = MPI_SECONDS) -> dict[str, Any]:
-    """What a child has found out, and under "problem" why that is not all."""
+    """The facts that a child has found, and under "problem" why some are missing."""
     problem = ""
     # Files, not pipes: a library may start helpers that outlive the child, and would hold those
     # open.

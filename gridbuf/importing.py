@@ -1,4 +1,4 @@
-"""What is done once a package has been imported. Wheels have a copy of this file beside the package
+"""Calls that run once a package has been imported. Wheels have a copy of this file beside the package
 (startup.py): it imports nothing of gridbuf.
 """
 

@@ -1,4 +1,4 @@
-"""What this machine has: memory, a C++ compiler, mpirun."""
+"""Facts about this machine: memory, a C++ compiler, mpirun."""
 
 import ctypes
 import os
@@ -20,7 +20,7 @@ def meminfo() -> dict[str, int]:
 
 
 def cxx_command() -> str:
-    """What gt4py and setuptools would call to compile C++."""
+    """The command by which gt4py and setuptools compile C++."""
     return (os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++").split()[0]
 
 
@@ -29,7 +29,7 @@ def cxx_compiler() -> str | None:
     return shutil.which(cxx_command())
 
 
-_OF_A_JOB = (
+JOB_VARIABLES = (
     "OMPI_",
     "PMIX_",
     "PMI_",
@@ -41,8 +41,10 @@ _OF_A_JOB = (
 
 
 def mpi_environment(**more: str) -> dict[str, str]:
-    """This process's, for a child that starts MPI itself or by mpirun, whoever the user is."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_JOB)}
+    """This process's, for a child that starts MPI itself or by mpirun, also for root."""
+    clean = {
+        name: value for name, value in os.environ.items() if not name.startswith(JOB_VARIABLES)
+    }
     ways = (
         {}
         if _reads_others()
@@ -66,7 +68,7 @@ def _reads_others() -> bool:
 
 
 def missing_for_mpi() -> str:
-    """What processes would need and is not there; "" where all is."""
+    """The part that processes need and this machine lacks; "" without one."""
     if find_spec("mpi4py") is None:
         return "mpi4py is not installed (pip install mpi4py)"
     if shutil.which("mpirun") is None:

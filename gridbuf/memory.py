@@ -67,7 +67,7 @@ def _pool(device: Any, memory: Any) -> tuple[int, int] | None:
 
 
 def _name(kind: int, device: int) -> str:
-    """What a pool is called in figures; of the host's heap and of pinned memory there is one for
+    """The name of a pool in figures; of the host's heap and of pinned memory there is one for
     all devices.
     """
     return _KINDS[kind] if kind in (MEMORY_HOST, MEMORY_PINNED) else f"{_KINDS[kind]}:{device}"
@@ -194,7 +194,7 @@ def trim(*, device: Any = None, memory: Any = None) -> int:
 
 
 class LiveBuffer(NamedTuple):
-    """A buffer that somebody still holds.
+    """A buffer that is still held.
 
     Attributes
     ----------
@@ -209,7 +209,7 @@ class LiveBuffer(NamedTuple):
     where
         The Python line that made it, with GRIDBUF_TRACE=1; else None.
     plan
-        Its shape, dtype and layout; None once nobody holds the plan any more.
+        Its shape, dtype and layout; None once the plan is no longer held.
     pool
         "host", "pinned", "gpu:0", "managed:0", ...
     """

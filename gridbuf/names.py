@@ -1,4 +1,4 @@
-"""What an object says of its indices, its halo and its memory, and the arrays behind it (the
+"""Names of indices, halo and memory as an object declares them, and the arrays behind it (the
 utilities of GT4Py's "Allocation and Array Interfaces").
 """
 
@@ -22,7 +22,7 @@ def is_name(entry: object) -> bool:
 
 
 def own_name(obj: Any) -> str | None:
-    """What an axis says it is called: gtscript.I, a Dimension of gt4py.next, an Enum's member."""
+    """The name that an axis has of its own: gtscript.I, a Dimension of gt4py.next, an Enum's member."""
     if not isinstance(obj, str | int | Sequence):
         for attribute in ("__gt_axis_name__", "value"):
             name = getattr(obj, attribute, None)
@@ -208,7 +208,7 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> np.ndarray[Any, np.
 
     try:
         array = host_array(obj)
-    except (TypeError, ValueError) as error:  # who wraps it calls it data
+    except (TypeError, ValueError) as error:  # host_array names the argument data
         raise type(error)(f"obj: {str(error).removeprefix('data: ')}") from None
     order = _transposition(obj, dims)
     return array if order is None else array.transpose(order)
@@ -285,7 +285,7 @@ def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:
 
 
 def entries_of(obj: Any) -> Mapping[Any, Any] | None:
-    """What an object says in `__gt_interface__`, or under its later name; None if it says
+    """The entries of an object in `__gt_interface__`, or under its later name; None if it says
     nothing.
     """
     for name in ("__gt_interface__", "__gt_data_interface__"):

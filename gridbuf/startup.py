@@ -1,5 +1,5 @@
-"""GRIDBUF_INSTALL=numpy,gt4py python program.py: what to put into a program that nobody edits,
-before its first line runs.
+"""GRIDBUF_INSTALL=numpy,gt4py python program.py: parts of gridbuf for an unedited
+program, put in place before its first line runs.
 
 Wheels have a copy of this file and of importing.py beside the package, which `gridbuf.pth` has
 Python import at its start where the variable is set. So they import nothing of gridbuf, and NumPy
@@ -18,9 +18,9 @@ else:
     from gridbuf.importing import when_imported
 
 VARIABLE = "GRIDBUF_INSTALL"
-USUAL = "numpy,gt4py"  # what `run` installs unless it is told otherwise
+USUAL = "numpy,gt4py"  # the default of `run --install`
 
-# What may be asked for: the package whose import is waited for, our module, and its function.
+# Parts by name: the package whose import is waited for, our module, and its function.
 PARTS = {
     "numpy": ("numpy", "gridbuf.interop.numpy", "enable"),
     "gt4py": ("gt4py.storage", "gridbuf.interop.gt4py", "install"),
@@ -66,7 +66,7 @@ def let_children_know(names: Sequence[str]) -> None:
 
 
 def from_environment() -> None:
-    """What the variable asks for; a wrong one is a warning, because the program is not about us."""
+    """Install the parts that the variable names; a wrong one is a warning, because the program is not about us."""
     try:
         install(parts(os.environ.get(VARIABLE, "")))
     except ValueError as error:

@@ -27,7 +27,7 @@ def boolean_or_none(given: Any, argument: str) -> bool | None:
 def integer(
     given: Any, argument: str, least: int | None = None, allowed: str = "an integer"
 ) -> int:
-    """What `operator.index` takes, but for bools."""
+    """An integer, by `operator.index`; bools are none."""
     number: Any = None if isinstance(given, bool) else given
     try:
         found = operator.index(number)
@@ -64,7 +64,7 @@ _OTHER_NAMES = {
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What an error adds: "; did you mean 'x'?", or nothing where no known word is near."""
+    """An addition to an error: "; did you mean 'x'?", or nothing where no known word is near."""
     from difflib import get_close_matches
 
     by_lower = {name.lower(): name for name in known}

@@ -1,5 +1,5 @@
-"""What wrapping memory asks of Python: objects with `__array__` only, ml_dtypes, names, the check of
-disagreeing interfaces, and the dtype that a `descr` describes.
+"""Wrapping memory, as far as C leaves it to Python: objects with `__array__` only, ml_dtypes, names,
+the check of disagreeing interfaces, and the dtype that a `descr` describes.
 """
 
 import sys
@@ -38,7 +38,7 @@ def values(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
 def array_protocol(
     array: np.ndarray[Any, np.dtype[Any]], dtype: Any, copy: Any
 ) -> np.ndarray[Any, np.dtype[Any]]:
-    """What __array__(dtype, copy=copy) answers for memory that `array` shows."""
+    """The answer of __array__(dtype, copy=copy) for memory that `array` shows."""
     copy, wanted = boolean_or_none(copy, "copy"), array.dtype if dtype is None else as_dtype(dtype)
     if wanted == array.dtype and not copy:
         return array
@@ -115,7 +115,7 @@ def described(obj: Any, with_device: bool) -> Any:
     """An object over the memory that obj describes only as a stencil asks for it
     (`__gt_interface__`, `__gt_data_interface__`).
 
-    One that wants to be told of each write (`touch`) gives read-only memory: nobody could tell it.
+    One that wants to be told of each write (`touch`) gives read-only memory: writes cannot be reported to it.
     """
     from gridbuf.interface.reading import check_extent, checked
 
@@ -302,7 +302,7 @@ def carried(obj: Any, wrapped: Any) -> tuple[Any, Any, Any]:
 # ---- the descr of an array interface ----
 
 
-# lists of fields in one another: nobody's go further, and a hostile one must not use up the stack
+# nested lists of fields: real ones are flatter, and a hostile one must not use up the stack
 _DEEPEST = 16
 _LARGEST = 2**63 - 1  # bytes
 

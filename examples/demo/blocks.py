@@ -1,8 +1,8 @@
-"""The demo's last part: the diffusion on a grid in blocks, on several processes, bit for bit what one
-process makes.
+"""The demo's last part: the diffusion on a grid in blocks, on several processes, with the same bits
+as in one process.
 
-Where there is no MPI, or it does not run, the blocks are those of one process, and the demo says so.
-Each process runs this file:
+Where there is no MPI, or it does not run, the blocks are those of one process, and the demo says
+so. Each process runs this file:
 
     mpirun -n 4 python -m demo.blocks FOLDER BACKEND STEPS
 
@@ -187,7 +187,7 @@ def cut(shape: tuple[int, ...], ranks: int) -> tuple[int, ...]:
 def _with_mpi(
     folder: Path, values: NDArray[np.float64], steps: int, backend: str, ranks: int
 ) -> dict[str, Any] | str:
-    """What rank 0 says of the diffuse_on_processes, or why there was none."""
+    """What rank 0 says of the run, or why there was none."""
     np.save(folder / "before.npy", values)
     alone = mpi_environment(
         OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1"

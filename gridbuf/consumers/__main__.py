@@ -29,10 +29,12 @@ from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 class {name}(Consumer):
     """What its objects are, and how they hold memory."""
 
-    package, modules = "{module}", ("{module}",)  # what pip installs, and what is imported
+    package, modules = "{module}", ("{module}",)  # as pip and as import name it
     takes, gives = "{module}.asarray(field)", "gb.Field(theirs)"  # as the table shows them
     refuses: ClassVar[Refusals] = {{
-        ("take", "read-only"): Cannot("no read-only arrays", "what its error says, a pattern", "`field.copy()`"),
+        ("take", "read-only"): Cannot(
+            "no read-only arrays", "a pattern of its error", "`field.copy()`"
+        ),
         ("give", "bfloat16"): Absent("no such type"),
     }}
 
@@ -44,11 +46,12 @@ class {name}(Consumer):
     def make(self, cell: Cell) -> Any:
         import {module}
 
-        return {module}.asarray(super().make(cell).copy())  # memory of its own, laid out as the cell says
+        return {module}.asarray(super().make(cell).copy())  # memory of its own
 
-    # Where its objects are no arrays: how NumPy sees one (`array`), how an element is set (`write`), how a Field is made of
-    # one (`give`). Where nobody can write to them: `constant = True`. What it takes for something else without a word is
-    # "wrong", which nothing excuses: let `take` raise, and name that in `refuses`.
+    # Where its objects are no arrays: how NumPy sees one (`array`), how an element is set (`write`),
+    # how a Field is made of one (`give`). Where they cannot be written to: `constant = True`. Memory
+    # that it silently takes for something else is "wrong", which nothing excuses: let `take`
+    # raise, and name that in `refuses`.
 
 
 consumer = {name}

@@ -70,8 +70,8 @@ def _path(name: str, source: str) -> str:
 
 
 def run(command: Sequence[str]) -> None:
-    """A compiler; the error has the first lines of what it says, and goes to whoever looks at the
-    cell.
+    """A compiler; the error has the first lines of what it says, which the cell's
+    result shows.
     """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

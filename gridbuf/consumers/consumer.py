@@ -1,4 +1,4 @@
-"""What a consumer says of itself: how memory passes, how it is read and written over there, and
+"""A consumer's description: how memory passes, how it is read and written over there, and
 what it cannot; and the cells that are tried, the same values in each layout.
 """
 
@@ -87,7 +87,7 @@ def cells(direction: Direction) -> Iterator[Cell]:
 
 
 def values(layout: str, dtype: str) -> np.ndarray[Any, Any]:
-    """What the memory of a cell holds: every element another number, as far as the dtype has so
+    """The values of a cell's memory: every element another number, as far as the dtype has so
     many.
     """
     shape = {"0-d": (), "size 0": (4, 0, 6)}.get(layout, SHAPE)
@@ -123,7 +123,7 @@ def field(cell: Cell) -> _core.Field:
 
 
 def viewed(memory: Any, cell: Cell) -> np.ndarray[Any, Any]:
-    """Somebody's flat memory of bytes as an array in a cell's layout, with its values."""
+    """Foreign flat memory of bytes as an array in a cell's layout, with its values."""
     layout = LAYOUTS[cell.layout]
     base = np.ndarray(layout.base, numpy_dtype(cell.dtype), memory)
     return arranged(base, cell)
@@ -180,7 +180,7 @@ Refusals = Mapping[tuple[str, str], Expected]  # (direction; layout, dtype or "*
 
 
 def outcome(expected: Expected) -> str:
-    """What `run` says where things are as expected."""
+    """The outcome of `run` where things are as expected."""
     return {Cannot: "no", Absent: "none", Unprotected: "unprotected"}.get(type(expected), "yes")
 
 
@@ -197,12 +197,12 @@ class Consumer:
     refuses: ClassVar[Refusals] = {}  # all else works
     constant: ClassVar[bool] = False  # its objects cannot be written to
     keeps: ClassVar[bool] = (
-        True  # it has an object that holds our memory; else it sees it during a call only
+        True  # an object holds our memory; else a call sees it only while it runs
     )
     notes: ClassVar[str] = ""
 
     def expected(self, cell: Cell) -> Expected:
-        """What is known not to work in a cell."""
+        """The known refusal in a cell."""
         keys = [(cell.direction, key) for key in (cell.dtype, cell.layout, "*")]
         return next((self.refuses[key] for key in keys if key in self.refuses), None)
 

@@ -21,7 +21,7 @@ Outcome = Literal["yes", "no", "none", "unprotected", "skipped", "wrong"]
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a cell.
+    """The outcome of a cell.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Unprotected(Exception):
 
 
 def run(consumer: Consumer, cell: Cell) -> Result:
-    """What a consumer makes of a cell.
+    """Try a cell of a consumer.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from gridbuf.consumers.consumer import (
 
 @dataclass
 class Message:
-    """What `gridbuf.interop.mpi4py.buffer` makes of a Field, and the shape that MPI does not
+    """The result of `gridbuf.interop.mpi4py.buffer` for a Field, and the shape that MPI does not
     know.
     """
 

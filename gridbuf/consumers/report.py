@@ -1,5 +1,5 @@
-"""The table of the matrix: as it is expected, and as it is on this machine, which is `python -m gridbuf
-doctor --consumers`, each consumer in a process of its own.
+"""The table of the matrix: as it is expected, and as it is on this machine (`python -m gridbuf
+doctor --consumers`), each consumer in a process of its own.
 """
 
 import json
@@ -41,7 +41,7 @@ HEADER = ("consumer", "", *LAYOUTS, "dtypes")
 
 @dataclass(frozen=True)
 class Answer:
-    """What is expected of a cell, or what became of it; `note` says why, where there is something
+    """The expectation of a cell, or its outcome; `note` says why, where there is something
     to say.
     """
 
@@ -78,7 +78,7 @@ def note(expected: Expected) -> str:
 
 
 def expected() -> list[Answer]:
-    """What the consumers say of themselves; none of their packages is imported."""
+    """The expectations of all consumers; none of their packages is imported."""
     found = []
     for name in consumers.FILES:
         consumer = consumers.load(name)
@@ -156,7 +156,7 @@ PATIENCE = 600  # seconds for one consumer; compilers are slow, and MPI may wait
 
 
 def diagnose(names: Sequence[str]) -> Iterator[list[Answer]]:
-    """What became of every cell, consumer by consumer; a crash over there is a line here."""
+    """The outcome of every cell, consumer by consumer; a crash over there is a line here."""
     with ThreadPoolExecutor(max(1, min(4, (os.cpu_count() or 1) // 2))) as pool:
         yield from pool.map(_answers, names)
 

@@ -9,7 +9,7 @@ from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals,
 
 
 class TvmFfi(Consumer):
-    """What functions get when they are called with a Field; strides and devices of any kind."""
+    """The tensor that functions get for a Field; strides and devices of any kind."""
 
     package, modules = "apache-tvm-ffi", ("tvm_ffi",)
     takes, gives = "tvm_ffi.from_dlpack(field)", "gb.Field(tensor)"

@@ -1,5 +1,5 @@
-"""Sums of one array, and sums on their way: exact, and meanwhile arrays of integers, which processes
-can add up.
+"""Exact sums of one array, and totals: sums in progress, which are arrays of integers that
+processes can add up.
 """
 
 import math
@@ -240,7 +240,7 @@ class Total:
         return self
 
     def _special(self, i: int) -> float | None:
-        """What infinities and NaN make of a part; None where there are none."""
+        """The sum of a part with infinities or NaN; None where there are none."""
         nans, infinities, negative = (int(n) for n in self._part(i)[EXACT_CHUNKS:])
         if nans or (infinities and negative):
             return math.nan

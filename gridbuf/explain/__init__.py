@@ -1,4 +1,4 @@
-"""What a plan's figures mean, in words for a terminal and as a drawing for a notebook.
+"""The meaning of a plan's figures, in words for a terminal and as a drawing for a notebook.
 
 Works on a `gridbuf.Plan` and on any object with the same attributes.
 """

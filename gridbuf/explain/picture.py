@@ -1,5 +1,5 @@
-"""The picture of a layout: what it shows in numbers (the contiguous index, halo, padding, boundary),
-and the same as inline SVG, which takes its text colour from the page around it.
+"""The picture of a layout: in numbers (the contiguous index, halo, padding, boundary), and as
+inline SVG, which takes its text colour from the page around it.
 
 The demo draws the numbers with matplotlib.
 """

@@ -1,4 +1,4 @@
-"""Gufuncs of loops that exist: those of an existing ufunc object, and those that come with gridbuf."""
+"""Gufuncs of existing loops: those of a ufunc object, and those that come with gridbuf."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -178,7 +178,7 @@ def _is_logical(ufunc: np.ufunc) -> bool:
 
 
 def _types(inputs: list[Input]) -> list[Any]:
-    """What NumPy is asked with. Python numbers alone are its default types: comparing two ints has
+    """The types that NumPy resolves. Python numbers alone are its default types: comparing two ints has
     a loop for objects.
     """
     if all(o.weak for o in inputs):

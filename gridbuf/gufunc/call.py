@@ -61,7 +61,7 @@ def start_future(run: Callable[[], Any]) -> Future:
     global _pool
     if _forked:
         raise RuntimeError(
-            "submit: a forked child has no threads to run this; call the gufunc, or start_future processes"
+            "submit: a forked child has no threads to run this; call the gufunc, or start processes"
             " with 'spawn'"
         )
     with _lock:
@@ -77,8 +77,8 @@ _forked = False
 
 
 def _after_fork() -> None:
-    """Nobody will finish what is pending: its locks may be held, and its callbacks are the
-    parent's.
+    """Fail the pending calls: no thread of the child finishes them, their locks may be held, and
+    their callbacks are the parent's.
     """
     global _forked
     _forked = True
@@ -287,7 +287,7 @@ class GUFunc(Choosing):
         self.__doc__ = f"{name}{call_text(self.nin, self._uniform_names)}\n\n{doc or ''}".rstrip()
         self._generated, self._lock = {}, threading.RLock()
         self._states: list[tuple[int, str]] = []  # numbers and types
-        self._kept: list[StateKernel] = []  # what they hold stays alive
+        self._kept: list[StateKernel] = []  # keeps their owners alive
         self._reorderable = identity is not None
         if output_dims is not None:
             self._ask_sizes()
@@ -316,8 +316,10 @@ class GUFunc(Choosing):
         >>> from gridbuf import gufunc
         >>> g = gufunc.GUFunc("()->()")
         >>> libm = ctypes.CDLL("libm.so.6")
-        >>> g.register(gufunc.scalar(libm.cbrt, "d->d")), g.register(gufunc.scalar(libm.cbrtf, "f->f"))
-        (0, 1)
+        >>> g.register(gufunc.scalar(libm.cbrt, "d->d"))
+        0
+        >>> g.register(gufunc.scalar(libm.cbrtf, "f->f"))
+        1
         """
         if isinstance(kernel, StateKernel):
             check_state(kernel, self.nin, self.nout)
@@ -414,8 +416,8 @@ class GUFunc(Choosing):
         >>> future.result()
         array([2., 3.])
         """
-        run, check_state = self._prepare(args, kwargs, errors)
-        check_state()
+        run, check = self._prepare(args, kwargs, errors)
+        check()
         return start_future(run)
 
     def _prepare(
@@ -427,7 +429,7 @@ class GUFunc(Choosing):
         return lambda: self(*held, **options), lambda: self._resolve(held, options)
 
     def resolve(self, *args: Any, **kwargs: Any) -> Resolution:
-        """What a call with these arguments would give, without running it.
+        """Resolve a call with these arguments, without running it.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What C asks for once for each new kind of call or reduction: keywords, the kernel, numbers in its
+"""Answers to C, once for each new kind of call or reduction: keywords, the kernel, numbers in its
 types, core sizes.
 """
 
@@ -278,7 +278,7 @@ class Choosing(_core.GUFunc):
             raise SignatureError(f"output_dims: expected ints as sizes, got {filled!r}") from None
 
     def _known(self, shapes: tuple[Any, ...]) -> dict[str, int | None]:
-        """What the signature and the operands say of core sizes."""
+        """The core sizes that the signature and the operands give."""
         known: dict[str, int | None] = {
             n: d[0] if d[0] >= 0 else None for n, d in zip(self._dim_names, self._dims, strict=True)
         }
@@ -347,7 +347,7 @@ def _choose_state(g: Choosing, array: int, ordered: bool, extras: bool) -> Choic
 
 
 def initial_value(initial: Any, number: int) -> bytes:
-    """What initial= is in the type of the reduction, by NumPy's rules."""
+    """The bytes of initial= in the type of the reduction, by NumPy's rules."""
     dtype = DTYPES[number]
     with naming("initial"):
         initial = _core.values(initial)

@@ -1,4 +1,4 @@
-"""What a call raises, what it tells about failed elements, and how a call with failed elements ends."""
+"""Errors of a call, facts about failed elements, and the end of a call that has some."""
 
 import warnings
 from typing import Any

@@ -119,7 +119,7 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
     --------
     >>> import ctypes
     >>> from gridbuf import gufunc
-    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for a loop of yours
+    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # a loop
     >>> gufunc.numpy_loop(address, "dd->d").types
     'dd->d'
     """
@@ -137,7 +137,7 @@ def status_loop(source: Any, types: str, data: Any = None, owner: Any = None) ->
     --------
     >>> import ctypes
     >>> from gridbuf import gufunc
-    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for a loop of yours
+    >>> address = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # a loop
     >>> gufunc.status_loop(address, "dd->d").types
     'dd->d'
     """
@@ -195,7 +195,8 @@ def scalar(source: Any, types: str, owner: Any = None) -> Kernel:
     >>> import ctypes, numpy as np
     >>> from gridbuf import gufunc
     >>> hypot = ctypes.cast(ctypes.CDLL("libm.so.6").hypot, ctypes.c_void_p).value
-    >>> gufunc.GUFunc("(),()->()", gufunc.scalar(hypot, "dd->d"))(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+    >>> g = gufunc.GUFunc("(),()->()", gufunc.scalar(hypot, "dd->d"))
+    >>> g(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
     array([ 5., 13.])
     """
     inputs, _, outputs = types.partition("->") if isinstance(types, str) else ("",) * 3
@@ -259,7 +260,7 @@ class StateKernel:
     --------
     >>> import ctypes, numpy as np
     >>> from gridbuf import gufunc
-    >>> function = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value  # stands for functions of yours
+    >>> function = ctypes.cast(ctypes.CDLL(None).memcpy, ctypes.c_void_p).value
     >>> gufunc.StateKernel(np.float64(0), function, function, function, "d->d").types
     'd->d'
     """

@@ -1,5 +1,5 @@
-"""Operands of a call: element types by number, uniform parameters, and whatever exports memory, Python
-numbers and lists.
+"""Operands of a call: element types by number, uniform parameters, objects that export memory,
+Python numbers and lists.
 """
 
 import contextlib

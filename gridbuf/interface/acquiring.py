@@ -1,5 +1,5 @@
-"""acquire, run, touch, release: the order of calls around a computation on buffers, and warnings about
-their layouts.
+"""acquire, run, touch, release: the order of calls around a computation on buffers, and warnings
+about their layouts.
 """
 
 import warnings

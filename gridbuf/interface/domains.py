@@ -1,5 +1,5 @@
-"""Where a stencil computes: the origin of each field, the domain that halos, origins and sizes leave,
-and which fields are broadcast to it.
+"""Where a stencil computes: the origin of each field, the domain that halos, origins and sizes
+leave, and which fields are broadcast to it.
 """
 
 import operator
@@ -205,7 +205,7 @@ def find_domain(
 
 
 def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> None:
-    """What a field has less its own halo, whatever is read of it; a size of 1 that stands for all
+    """Warn of fields that differ in their points inside the halo, whatever a stencil reads; a size of 1 that stands for all
     points says nothing.
     """
     for n, axis in enumerate("IJK"):

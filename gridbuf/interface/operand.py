@@ -1,5 +1,5 @@
-"""One field of a call: the object's memory, read, acquired, touched and released once, and how to make
-it what the call needs.
+"""One field of a call: the object's memory, read, acquired, touched and released once, and how to
+make of it the array that the call needs.
 """
 
 import warnings
@@ -47,7 +47,7 @@ def copy_back(copy: Any, array: Any, on_device: bool, wanted_device: bool) -> No
 
 
 class Memory:
-    """What an object offers for the call: on the device where it runs, under "copy" also
+    """The memory that an object offers for the call: on the device where it runs, under "copy" also
     elsewhere.
     """
 
@@ -94,12 +94,12 @@ class Memory:
         return found
 
     def _values(self, where: str) -> Description:
-        """What has no memory to share, but numbers: a list, an array that is computed when it is
+        """An object with numbers and no memory to share: a list, an array that is computed when it is
         asked for.
         """
         with naming(self._name):
             self._array = values(self.obj).copy()
-        self._array.flags.writeable = False  # what an output got would be lost
+        self._array.flags.writeable = False  # an output's values would be lost
         told = _core.host_description(self._array)
         if told is None:
             raise ValueError(

@@ -207,7 +207,7 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
     """
     if device is None and (told := _core.host_description(obj)) is not None:
         return told, type(obj) is not np.ndarray
-    if isinstance(obj, _core.StorageBase):  # what it says is as it must be
+    if isinstance(obj, _core.StorageBase):  # describes itself rightly
         return pick(obj.__gt_interface__, device), True  # type: ignore[attr-defined]
     if debugging():
         check_agreement(obj)
@@ -222,7 +222,7 @@ def looked_up(obj: Any, device: Device) -> tuple[Description | None, bool]:
 
 
 def changed(before: Description, now: Mapping[str, Any]) -> str:
-    """What an acquire may not change, and has changed: "" or the words of an error."""
+    """The words of an error about a description that acquire may not change; "" without one."""
     for key in ("shape", "typestr", "dims"):
         if now.get(key) != before[key]:
             return f"its {key} was {before[key]!r} and is {now.get(key)!r}"
@@ -230,7 +230,7 @@ def changed(before: Description, now: Mapping[str, Any]) -> str:
 
 
 def read(obj: Any, device: Any = None) -> Description:
-    """What an object offers on a device, checked; nothing is copied.
+    """Read the memory that an object offers on a device, checked; nothing is copied.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _Adapt = tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 class _Known(NamedTuple):
-    """What a call comes to: it depends on types, shapes, strides, dtypes and what objects say of
+    """The run that a kind of call comes to: it depends on types, shapes, strides, dtypes and what objects say of
     their indices alone.
     """
 
@@ -106,7 +106,7 @@ class StencilCall:
     def _key(
         self, given: dict[str, Any], count: int, arrays: dict[str, Any]
     ) -> tuple[Any, ...] | None:
-        """What the answer for these arguments depends on; fills in the arrays. None: the arguments
+        """The facts that the answer for these arguments depends on; fills in the arrays. None: the arguments
         have to be looked at each time.
         """
         if self._device is not None or len(given) != count:

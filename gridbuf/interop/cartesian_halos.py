@@ -118,7 +118,7 @@ class Sides:
 
     @staticmethod
     def _own(side: int, n: int, low: int, high: int) -> Span:
-        """What is beside this rank a low halo are the last of its own points."""
+        """The own points beside a side: the last ones fill the low halo of the next rank."""
         return Span(n - high - low, low) if side < 0 else Span(low, high)
 
 
@@ -197,7 +197,7 @@ class Slabs(Binding):
 
 
 class HaloPlan:
-    """What the mpi engine moves for fields of some layouts."""
+    """The points that the mpi engine moves for fields of some layouts."""
 
     shared = True  # other layouts of the same points are no affair of the neighbours
     what = "halos"
@@ -230,7 +230,7 @@ class HaloPlan:
 
 
 def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
-    """What ranks must say alike of a field: its dtype, its dims, and the points that it has along
+    """The facts of a field in which ranks must agree: its dtype, its dims, and the points that it has along
     those that are not cut.
     """
     order = order_of(layout.dims, layout.strides)
@@ -271,7 +271,7 @@ class Exchanges(PlanCache[HaloPlan]):
 
 
 def exchanges_of(comm: Any) -> Exchanges:
-    """What a communicator remembers. The first time all its ranks call this."""
+    """The exchanges that a communicator keeps. The first time all its ranks call this."""
     communicator = communicator_of(comm)
     if communicator.exchanges is None:
         channel = Collectives(communicator.lobby, None).run(

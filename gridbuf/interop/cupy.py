@@ -80,7 +80,7 @@ def pinned_allocator() -> Callable[[int], Any]:
 
 
 class _Pinned:
-    """What cupy's PinnedMemoryPointer wants of its memory."""
+    """Memory as cupy's PinnedMemoryPointer takes it."""
 
     def __init__(self, owner: Any, address: int, nbytes: int) -> None:
         self.owner, self.ptr, self.size = owner, address, nbytes

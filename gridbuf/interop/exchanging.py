@@ -10,14 +10,14 @@ def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
     """Put the second of each pair wherever a module has the first under any name.
 
     What a module holds is found by identity in its namespace, without asking the module: some load
-    themselves when they are asked. Functions that somebody has put into a class, a closure or a
+    themselves when they are asked. Functions that a program has put into a class, a closure or a
     container stay what they are.
     """
     new = {id(old): (old, ours) for old, ours in pairs}
     for module in list(sys.modules.values()):
         try:
             names = object.__getattribute__(module, "__dict__")
-        except AttributeError:  # what somebody has put in a module's place
+        except AttributeError:  # an object in a module's place
             continue
         for name, value in list(names.items()):
             if id(value) in new:
@@ -69,7 +69,7 @@ class Installation:
 
 
 class Installed:
-    """What an `install()` returns: leaving it as a context undoes that, unless it was said
+    """The result of `install()`: leaving it as a context undoes that, unless it was said
     before.
     """
 

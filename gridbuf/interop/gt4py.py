@@ -102,7 +102,7 @@ _DIMS = (("I", "J", "K"), ("I", "J"), ("K",), ("I", "J", "K", "0"))
 
 def _is_ours(backend: Any, known: Any) -> bool:
     """Whether the preset that gt4py has under this name is the one of that name here, and not
-    somebody's own.
+    the program's own.
     """
     if known is None or known["device"] != "cpu" or backend not in _core.backends():
         return False
@@ -158,8 +158,8 @@ _installation, install, uninstall, installed = doors(
     __name__,
     _on,
     "gt4py",
-    """`empty`, `zeros`, `ones`, `full` and `from_array` of gt4py.storage are exchanged in every module
-that has imported them, so also in programs that said `from gt4py.storage import zeros`. They take
+    """`empty`, `zeros`, `ones`, `full` and `from_array` of gt4py.storage are exchanged in every
+module that has imported them, so also in programs that said `from gt4py.storage import zeros`. They take
 what they took and return NumPy arrays. gt4py.next, also where it is imported later, allocates its
 fields by `gridbuf.empty` with its own order of strides and alignment. Storages of GPUs, and of
 layouts that a program has registered, stay gt4py's. Calling it again changes nothing.""",

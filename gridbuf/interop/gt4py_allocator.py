@@ -12,8 +12,8 @@ HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buffer:
-    """What `__gt_allocate__` returns: gt4py.next reads `ndarray`; the rest is worked out for who
-    asks how that came about.
+    """The result of `__gt_allocate__`: gt4py.next reads `ndarray`; the rest tells how that array was
+    laid out.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Buffer:
 
     @property
     def plan(self) -> _core.Plan:
-        """What `gridbuf.plan` says of the same request."""
+        """The plan of the same request."""
         return _core.plan(self.shape, self.dtype.dtype, **self.spec)
 
     @property
@@ -67,7 +67,7 @@ class Buffer:
 
     @property
     def buffer(self) -> Any:
-        """What keeps the memory alive."""
+        """The object that keeps the memory alive."""
         return self.ndarray.base
 
     @property

@@ -18,8 +18,8 @@ _, install, uninstall, installed = doors(
     __name__,
     with_numpy,
     "ICON4Py",
-    """This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and
-those started later. Local fields that a granule allocates in every step are where that pays:
+    """This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread
+and those started later. Local fields that a granule allocates in every step are where that pays:
 their blocks are used again, and not faulted in anew. It may be called before or after `icon4py`
 and `gt4py.next` are imported, and before or after backends are made.""",
     "a = np.zeros(10)",

@@ -60,7 +60,7 @@ class FieldDatatype(MPI.Datatype):
 
 
 def _owned(made: MPI.Datatype) -> FieldDatatype:
-    """What a FieldDatatype makes is one already, and two owners would free it twice."""
+    """A FieldDatatype; one made by another is one already, and two owners would free it twice."""
     return made if isinstance(made, FieldDatatype) else FieldDatatype(made)
 
 
@@ -79,7 +79,7 @@ class _Span:
 
 
 def buffer(field: Any) -> list[Any]:
-    """What mpi4py calls a buffer specification: memory, count and datatype, for `Send`, `Irecv`,
+    """A buffer specification of mpi4py: memory, count and datatype, for `Send`, `Irecv`,
     `Bcast`, ...
 
     Parameters

@@ -19,8 +19,8 @@ _, install, uninstall, installed = doors(
     __name__,
     with_numpy,
     "NDSL",
-    """This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread and
-those started later. NDSL's arrays stay NumPy arrays with the strides that it asks for, so that
+    """This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread
+and those started later. NDSL's arrays stay NumPy arrays with the strides that it asks for, so that
 its `Quantity` takes them as its own. What copies such an array by NumPy's rules (copy.deepcopy
 of a Quantity, pickle) packs it, as it does without gridbuf.""",
     "a = np.zeros(10)",

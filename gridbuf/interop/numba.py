@@ -51,7 +51,7 @@ class FieldType(types.Array):
         layout: str | None = None,
         readonly: bool | None = None,
     ) -> Any:
-        """What is derived from it (a slice, a result) is a plain array."""
+        """The type of an array derived from it (a slice, a result): a plain array."""
         return self.as_array.copy(dtype, ndim, layout, readonly)
 
     @property

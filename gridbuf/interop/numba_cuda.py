@@ -45,7 +45,7 @@ class MemoryManager(cuda.GetIpcHandleMixin, cuda.HostOnlyCUDAMemoryManager):
         )
 
     def get_memory_info(self) -> Any:
-        """What the driver says is free, and gridbuf's cache, which Numba can have too."""
+        """The memory that the driver calls free, and gridbuf's cache, which Numba can have too."""
         device = int(self.context.device.id)
         info = _core.cuda_devices()[device]
         cached = _core.memory_stats(_core.MEMORY_DEVICE, device)["cached_bytes"]

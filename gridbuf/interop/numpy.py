@@ -1,4 +1,4 @@
-"""NumPy's own arrays in gridbuf's memory: for code that nobody will change.
+"""NumPy's own arrays in gridbuf's memory: for code that stays as it is.
 
 Inside `memory()`, or after `enable()`, every array that NumPy makes (np.empty, np.zeros, the
 result of `a + b`, whatever gt4py or NDSL allocate) lies in gridbuf's heap: it starts at a
@@ -41,8 +41,8 @@ __all__ = ["disable", "enable", "enabled", "memory"]
 
 
 class _Block:
-    """A block of `memory`. It may end elsewhere than where it began: a generator is closed by
-    whoever drops it.
+    """A block of `memory`. It may end elsewhere than where it began: a generator is closed
+    where its last reference goes.
     """
 
     open = True
@@ -190,7 +190,7 @@ def _start(thread: threading.Thread) -> None:
     """Thread.start, while the switch is on."""
     if _plain_start is None or isinstance(
         thread.run, _Run
-    ):  # somebody's wrapper kept us, or leads back to us
+    ):  # a wrapper of the program kept ours, or leads back to it
         return _thread_start(thread)
     thread.run = _Run(thread)  # type: ignore[method-assign]
     try:

@@ -35,7 +35,7 @@ def _named(array: xr.DataArray) -> tuple[str, ...] | None:
 
 
 def _interface(array: xr.DataArray) -> dict[Any, dict[str, Any]]:
-    """What the DataArray's data say, with its own dims; nothing is cached, because data can be
+    """The description of the DataArray's data, with its own dims; nothing is cached, because data can be
     replaced.
     """
     data = array.data
@@ -161,7 +161,7 @@ def to_dataarray(
 
 
 def _memory(obj: Any) -> Any:
-    """What the DataArray holds: host memory, of a storage with two sides something that brings the
+    """The data of the DataArray: host memory, of a storage with two sides something that brings the
     host's up to date.
     """
     return (

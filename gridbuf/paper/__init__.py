@@ -136,7 +136,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
-    """What is to be run, and what errors and the first line call the grid."""
+    """The run to plan, and the name of the grid in errors and in the first line."""
     import numpy as np
 
     from gridbuf.distributed import arguments as reading

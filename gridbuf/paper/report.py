@@ -1,4 +1,4 @@
-"""What a run costs: blocks, messages, bytes and memory of a cut, from the links that the run itself
+"""The costs of a run: blocks, messages, bytes and memory of a cut, from the links that the run itself
 would use; and the report of it.
 """
 
@@ -27,7 +27,7 @@ ALL = 48  # up to so many ranks are looked at one by one; of more those that can
 
 
 class Run(NamedTuple):
-    """What is to be run: a grid, and the fields that are exchanged together."""
+    """The run to plan: a grid, and the fields that are exchanged together."""
 
     topology: Topology
     periodic: tuple[bool, ...]
@@ -97,7 +97,7 @@ def nearest(run: Run, own: Figures) -> list[Figures]:
 
 
 def figures(run: Run, counts: Sequence[int]) -> Figures:
-    """What a cut into so many blocks along each axis of each tile costs."""
+    """The costs of a cut into so many blocks along each axis of each tile."""
     tiles = run.topology.tiles
     decomposition = Decomposition(evenly(tiles, [counts] * len(tiles)), run.ranks)
     builder = LinkBuilder(run.topology, decomposition)
@@ -185,7 +185,7 @@ def _ranks(decomposition: Decomposition, run: Run) -> list[int]:
 
 
 def _nbytes(run: Run, extents: Sequence[int]) -> int:
-    """What a field of a block takes, padding included."""
+    """Bytes of a field of a block, padding included."""
     shape = [n + low + high for n, (low, high) in zip(extents, run.halo, strict=True)]
     halo, dims = [*run.halo], [*run.topology.names]
     if run.levels is not None:
@@ -355,7 +355,7 @@ def table(
 
 
 def program(run: Run, own: Figures) -> str:
-    """What makes this grid."""
+    """The line of Python that makes this grid."""
     tiles = run.topology.tiles
     halo = run.halo[0][0] if len({n for pair in run.halo for n in pair}) == 1 else run.halo
     given = [str(tiles[0][0])] if len(tiles) == 6 else [str(tiles[0])]

@@ -16,7 +16,7 @@ from time import thread_time
 from typing import Any
 
 from gridbuf.commands import UsageError
-from gridbuf.machine import _OF_A_JOB
+from gridbuf.machine import JOB_VARIABLES
 from gridbuf.watch import allocations, benchmark
 from gridbuf.watch.recommendations import advice
 from gridbuf.watch.records import Book
@@ -299,7 +299,9 @@ class Output:
             }
         if rank is not None:  # a child would join mpirun's job
             environment = {
-                name: value for name, value in environment.items() if not name.startswith(_OF_A_JOB)
+                name: value
+                for name, value in environment.items()
+                if not name.startswith(JOB_VARIABLES)
             }
         return benchmark.applied(self.program, self.folder, environment, self.status)
 

@@ -1,5 +1,5 @@
-"""The counts and times that collectors write, a record for each stencil, copy and message by line; and
-an array's layout beside the one that a backend wants.
+"""The counts and times that collectors write, a record for each stencil, copy and message by line;
+and an array's layout beside the one that a backend wants.
 """
 
 import os
@@ -162,7 +162,7 @@ class Layout:
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self.facts = facts
-        self.lines: dict[Line | None, None] = {}  # that allocated it, in order
+        self.lines: dict[Line | None, None] = {}  # lines that allocated it, in order
 
     def lies_at(self, address: int) -> None:
         """Another array that lies so: of all that are looked at, the least boundary is told."""

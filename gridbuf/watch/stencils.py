@@ -27,7 +27,7 @@ from gridbuf.watch.records import (
     wanted_order,
 )
 
-Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, array, layout_facts
+Described = Iterable[tuple[str, Any, dict[str, Any]]]  # name, array, facts
 FIRST = 16  # calls whose lines are looked up, and of those after them
 LOOKED_UP = 64  # each 64th; as many sets of arguments
 MEASURED = 4  # sets of layouts of one stencil

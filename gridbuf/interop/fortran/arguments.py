@@ -102,7 +102,7 @@ def aligned(field: _core.Field) -> None:
 
 
 def copies(field: _core.Field) -> str:
-    """What to do about strides: the call that makes a proper copy, and ways without one, as far as
+    """The remedy for strides: the call that makes a proper copy, and ways without one, as far as
     there are any.
     """
     ways = ["pass a copy: field.to(backend='F')"]

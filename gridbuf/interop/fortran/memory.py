@@ -190,7 +190,7 @@ def from_descriptor(
 
 
 class _Memory:
-    """What the arrays over Fortran's memory have as their base."""
+    """The base of the arrays over Fortran's memory."""
 
     def __init__(self, owner: Any, **interface: Any) -> None:
         self.owner, self.__array_interface__ = owner, {"version": 3, **interface}

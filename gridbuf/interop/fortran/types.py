@@ -223,7 +223,7 @@ class Descriptor:
 
     @property
     def _as_parameter_(self) -> Any:
-        """What ctypes passes to C and Fortran."""
+        """The value that ctypes passes to C and Fortran."""
         return ctypes.byref(self.structure)
 
     @property
