@@ -231,7 +231,8 @@ def test_pip_installs_what_there_is(command: Command) -> None:
 
 def test_extras_that_messages_name() -> None:
     """`pip install 'gridbuf[demo]'` in errors and docstrings."""
-    texts = [path.read_text() for path in (ROOT / "gridbuf").rglob("*.py")]
+    folders = (ROOT / "gridbuf", ROOT / "examples")
+    texts = [path.read_text() for folder in folders for path in folder.rglob("*.py")]
     named = {
         extra
         for text in texts
