@@ -281,7 +281,9 @@ class FieldKind(Kind):
     def plan(self, lead: Any, frame: Frame, dtype: np.dtype[Any]) -> tuple[_core.Plan, Any]:
         halo = None if frame.halo is None else tuple(n for pair in frame.halo for n in pair)
         # The halo says which point is aligned, without one the origin.
-        aligned = {} if halo or frame.origin is None else {"aligned_index": frame.origin}
+        aligned: dict[str, Any] = (
+            {} if halo or frame.origin is None else {"aligned_index": frame.origin}
+        )
         plan = _core.plan(frame.shape, dtype, **_request(lead, frame), **aligned)
         return plan, (frame.names is not None, halo, frame.origin)
 
