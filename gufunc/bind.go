@@ -268,13 +268,15 @@ func (b *binding) nameOf(all []Operand, i int) string {
 	return "where"
 }
 
-// names fills in l.dims when the call broadcasts by name: the union of all names in
-// GDP-3's order of axes (I, J, K, then data dimensions). A mask and outputs may go
-// without; their indices are then those of the result, from the right.
+// names fills in l.dims when the call broadcasts by name: the names of the first input or mask
+// that has all, in its order, as in arithmetic of Fields; else the union in GDP-3's order of
+// axes (I, J, K, then data dimensions). A mask and outputs may go without; their indices are
+// then those of the result, from the right.
 func (b *binding) names(r *Request, l *outerLoops) {
 	dims, named := []alloc.Dim{}, false
-	for i, o := range operandsWithMask(r) {
-		outer := b.outerOf(operandsWithMask(r), i)
+	all := operandsWithMask(r)
+	for i, o := range all {
+		outer := b.outerOf(all, i)
 		named = named || i < b.s.Inputs && o.Dims != nil
 		if o.Absent || o.Dims == nil && (outer == 0 || i >= b.s.Inputs) {
 			continue
@@ -288,10 +290,18 @@ func (b *binding) names(r *Request, l *outerLoops) {
 			}
 		}
 	}
-	if named {
-		sorting.Stable(dims, cmp.Compare[alloc.Dim])
-		l.dims = dims
+	if !named {
+		return
 	}
+	l.dims = dims
+	for i, o := range all {
+		output := i >= b.s.Inputs && i < len(r.Operands)
+		if outer := b.outerOf(all, i); !output && o.Dims != nil && outer == len(dims) {
+			l.dims = slices.Clone(o.Dims[:outer])
+			return
+		}
+	}
+	sorting.Stable(dims, cmp.Compare[alloc.Dim])
 }
 
 // checkNames refuses an output without a dimension that the result has, and indices

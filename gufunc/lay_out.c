@@ -97,8 +97,9 @@ void gb_gu_call_cut(gb_gu_call *c) {
 
 /* ---- a call like another one ---- */
 
-/* The names of the outer dimensions in their order, -1 none; how many dimensions there are. */
-static int outer_names(const gb_gu_view *v, int n, int named, int32_t *names) {
+/* The names of the outer dimensions; returns how many dimensions there are. The order is that of
+ * the first input or mask that has all names, else ascending: see names in bind.go. */
+static int outer_names(const gb_gu_call *c, const gb_gu_view *v, int n, int named, int32_t *names) {
     int rank = 0;
     for (int i = 0; i < n; i++) {
         if (v[i].absent) continue;
@@ -111,6 +112,12 @@ static int outer_names(const gb_gu_view *v, int n, int named, int32_t *names) {
             for (behind = rank++; behind > at; behind--) names[behind] = names[behind - 1];
             names[at] = v[i].dims[axis];
         }
+    }
+    for (int i = 0; named && i < n; i++) {
+        int output = i >= c->nin && i < c->nop;
+        if (output || !v[i].dims || v[i].ndim != rank) continue;
+        memcpy(names, v[i].dims, (size_t)rank * sizeof *names);
+        break;
     }
     return rank;
 }
@@ -217,7 +224,7 @@ gb_gu_call *gb_gu_call_like(const gb_gu_call *known, const gb_gu_view *v, int wh
                             gb_error *e) {
     gb_gu_tracks tracks = {0};
     int32_t names[GB_MAXDIMS];
-    int ok = 1, rank = outer_names(v, known->nop + where, named, names);
+    int ok = 1, rank = outer_names(known, v, known->nop + where, named, names);
     if (known->ncore || rank > GB_MAXDIMS) {
         gb_refuse(e, GB_RUNTIME_ERROR, "a call with core dimensions, or too many dimensions");
         return NULL;

@@ -1,5 +1,6 @@
 """Calls with Fields: dims, origin and halo of results, outputs by name, axes by name."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,32 @@ def test_a_result_keeps_origin_and_halo() -> None:
         assert (result.dims, result.halo, result.origin) == (("I", "J"), f.halo, f.origin)
         assert result.domain.shape == f.domain.shape
     only_origin = add(field("JI", (6, 5), origin=(1, 2)), 1.0)
-    assert (only_origin.dims, only_origin.origin, only_origin.halo) == (("I", "J"), (2, 1), None)
+    assert (only_origin.dims, only_origin.origin, only_origin.halo) == (("J", "I"), (1, 2), None)
+
+
+SIZES = {"I": 2, "J": 3, "K": 4, "0": 5}
+SOME_NAMES = [
+    "".join(names)
+    for count in (1, 2, 3)
+    for names in itertools.permutations("IJK", count)
+] + ["0IJK", "KJI0", "J0"]
+
+
+@pytest.mark.parametrize("first", SOME_NAMES)
+def test_names_of_a_result_have_the_order_of_the_ufunc_s(first: str) -> None:
+    """Those of the operand that has all, the first one's order; a mask is an operand too."""
+    for second in SOME_NAMES:
+        f, g = (field(dims, tuple(SIZES[d] for d in dims)) for dims in (first, second))
+        mask = gb.Field(np.ones(f.shape, bool), dims=first)
+        for again in range(2):  # the second call is answered from memory
+            assert add(f, g).dims == np.add(f, g).dims
+            assert add(f, 1.0).dims == f.dims
+            if set(first) >= set(second):
+                result = add(g, 1.0, where=mask)
+                assert result.dims == (g.dims if set(first) == set(second) else f.dims)
+        np.testing.assert_array_equal(add(f, g).numpy(), np.add(f, g).numpy())
+        out = np.zeros(np.add(f, g).shape)  # without names: the result's indices
+        np.testing.assert_array_equal(add(f, g, out=out), np.add(f, g).numpy())
 
 
 @pytest.mark.parametrize("first", [(0, 0), (1, 2), (3, 0), (2, 2)])
@@ -128,7 +154,7 @@ def test_one_reader_of_names_for_operands_and_get_dims() -> None:
     a.dims = ("K", "J")
     assert gb.get_dims(a) == ("K", "J")
     result = add(a, field("K", (3,)))
-    assert result.dims == ("J", "K")
+    assert result.dims == ("K", "J")
     a.dims = ("height", "lat")
     assert gb.get_dims(a) is None and type(add(a, np.ones(2))) is np.ndarray
 
