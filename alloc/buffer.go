@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"gridbuf/internal/handle"
+	"gridbuf/internal/message"
 )
 
 // Buffer is a plan plus memory. It is used by the pointer that New or Share gave, until Free; a
@@ -51,6 +52,16 @@ func New(p *Plan) (*Buffer, error) {
 			return nil, err
 		}
 	}
+}
+
+// refill gives the heap a slab for blocks that reserve the given bytes. Where the system has none
+// left, the memory in the heap's cache goes back first.
+func refill(reserve int64) error {
+	if rc, err := C.gb_heap_refill(C.int64_t(reserve)); rc != 0 {
+		return ErrNoMemory.Errorf("cannot allocate %d bytes: the system has none left (%v); %s",
+			reserve, message.Of(err), Statistics())
+	}
+	return nil
 }
 
 // Plan is how the memory is laid out.

@@ -76,8 +76,20 @@ func (p *Plan) explainOrder(order []int) Explanation {
 	return Explanation{{"order", message.Format("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
 }
 
+// reach is the bytes from the first element to the last.
+func (p *Plan) reach() int64 {
+	bytes := p.itemSize
+	for i, n := range p.shape {
+		if n == 0 {
+			return 0
+		}
+		bytes += (n - 1) * max(p.strides[i], -p.strides[i])
+	}
+	return bytes
+}
+
 // described says whether the plan was read off memory that is there: what lies between its elements may belong to others.
-func (p *Plan) described() bool { return p.reserve <= p.reaches() }
+func (p *Plan) described() bool { return p.reserve <= p.reach() }
 
 func (p *Plan) explainPadding(fastest int) Explanation {
 	dim, size, padded := p.dims[fastest], p.shape[fastest], p.paddedShape[fastest]
@@ -119,7 +131,7 @@ func (p *Plan) explainAlignment(fastest int) Explanation {
 
 func (p *Plan) explainBytes() Explanation {
 	if p.described() {
-		return amounts([]int64{p.bytes, max(p.reaches()-p.bytes, 0), p.reaches()}, []string{"elements", "between them that are not this array's", "from the first to the last"})
+		return amounts([]int64{p.bytes, max(p.reach()-p.bytes, 0), p.reach()}, []string{"elements", "between them that are not this array's", "from the first to the last"})
 	}
 	padded, share := int64(0), 0.0
 	if p.bytes != 0 {

@@ -1,12 +1,55 @@
 package alloc
 
+// #cgo noescape gb_plan_new
+// #cgo nocallback gb_plan_new
+// #cgo noescape gb_plan_request
+// #cgo nocallback gb_plan_request
+// #cgo noescape work_out
+// #cgo nocallback work_out
+// #cgo noescape gb_plan_finish
+// #cgo nocallback gb_plan_finish
+// #cgo noescape gb_plan_read_back
+// #cgo nocallback gb_plan_read_back
+// #cgo noescape free
+// #cgo nocallback free
+// #include <stdlib.h>
+// #include "plan.h"
+//
+// // The numbers of a plan, without a pointer: cgo need not look for one.
+// typedef struct {
+//     int64_t itemsize, size, nbytes, boundary, offset, span, reserve;
+//     int32_t device, device_id, memory;
+// } plan_numbers;
+//
+// static plan_numbers numbers_of(const gb_plan *p) {
+//     const gb_geometry *g = &p->geometry;
+//     const gb_heap_layout *w = &p->want;
+//     return (plan_numbers){g->itemsize, g->size, g->nbytes, w->boundary, w->offset, w->span,
+//                           w->reserve, p->device, p->device_id, p->memory};
+// }
+//
+// // A plan straight into lists of Go: four in ints, two in ranks, zeros.
+// static int work_out(const gb_request *r, gb_preset preset, int64_t *ints, int32_t *ranks,
+//                     plan_numbers *numbers, gb_error *e) {
+//     int64_t steps[GB_MAXDIMS];
+//     int n = r->ndim;
+//     gb_plan p = {.geometry = {.ndim = n, .shape = ints, .strides = ints + n, .steps = steps,
+//                               .dims = ranks},
+//                  .padded_shape = ints + 2 * n, .aligned_index = ints + 3 * n,
+//                  .layout = ranks + n};
+//     if (gb_plan_request(r, &preset, &p, e) < 0) return -1;
+//     gb_plan_finish(&p);
+//     *numbers = numbers_of(&p);
+//     return 0;
+// }
+import "C"
+
 import (
-	"cmp"
-	"math"
-	"math/bits"
 	"slices"
+	"unsafe"
 
 	"gridbuf/internal/message"
+	"gridbuf/internal/record"
 )
 
 // Plan is the answer to a Spec: everything that can be known without memory.
@@ -30,232 +73,228 @@ type Plan struct {
 	memory        Memory
 }
 
-// NewPlan works out a request. The rule is that of GT4Py's
-// proposal "Allocation and Array Interfaces": rows are padded to the alignment, and the aligned element sits on
-// the boundary.
+// NewPlan works out a request. The rule is that of GT4Py's proposal "Allocation and Array
+// Interfaces": rows are padded to the alignment, and the aligned element sits on the boundary.
 func NewPlan(s *Spec) (*Plan, error) {
 	if s == nil {
 		return nil, ErrInvalid.Errorf("spec: it is nil; give the address of a Spec")
 	}
-	n := len(s.Shape)
-	ints := make([]int64, 4*n)
-	p := &Plan{
-		shape: ints[:n:n], strides: ints[n : 2*n : 2*n], paddedShape: ints[2*n : 3*n : 3*n], alignedIndex: ints[3*n:],
-		layout: make([]int32, n), dims: make([]Dim, n),
-	}
-	if err := p.fill(s); err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
-	p.reserve = reserved(p.span, p.byteAlignment)
+	n := len(s.Shape)
+	ints, ranks := make([]int64, 4*n), make([]int32, 2*n)
+	var r C.gb_request
+	var numbers C.plan_numbers
+	var e C.gb_error
+	s.request(&r)
+	if C.work_out(&r, s.preset(), (*C.int64_t)(unsafe.SliceData(ints)),
+		(*C.int32_t)(unsafe.SliceData(ranks)), &numbers, &e) != 0 {
+		return nil, errorOf(e)
+	}
+	p := &Plan{
+		shape: ints[:n:n], strides: ints[n : 2*n : 2*n], paddedShape: ints[2*n : 3*n : 3*n],
+		alignedIndex: ints[3*n:], layout: ranks[n:],
+		dims: unsafe.Slice((*Dim)(unsafe.SliceData(ranks)), n),
+	}
+	p.setNumbers(&numbers)
 	return p, nil
 }
 
-// fill fills in a plan whose lists have room; they may lie in C memory.
-func (p *Plan) fill(s *Spec) error {
-	if len(s.Shape) > MaxDims {
-		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), int(MaxDims))
+// PlanInto works a request out into C's record of a plan, which has room for the shape.
+func PlanInto(at record.Plan, s *Spec) error {
+	if at == nil || s == nil {
+		return ErrInvalid.Errorf("at, s: the record of a plan and a Spec are needed, and one is nil")
 	}
-	if p := s.Preset; p != nil && p.Order == ByName && !namesAll(p.Axes, "IJK") {
-		return ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
-	}
-	if s.SubShape < 0 || s.SubShape > len(s.Shape) {
-		return ErrInvalid.Errorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, len(s.Shape))
-	}
-	if s.ItemSize < 0 {
-		return ErrInvalid.Errorf("dtype: items of %d bytes", s.ItemSize)
-	}
-	if s.Device < AnyDevice || s.Device > GPU {
-		return ErrInvalid.Errorf("device: %d is not known", int32(s.Device))
-	}
-	if s.Memory < Plain || s.Memory > Managed {
-		return ErrInvalid.Errorf("memory: %d is not known", int32(s.Memory))
-	}
-	copy(p.shape, s.Shape)
-	p.itemSize, p.memory, p.deviceID = s.ItemSize, s.Memory, s.DeviceID
-	p.device = cmp.Or(s.Device, s.preset().Device, CPU)
-	if err := p.setDims(s); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
-	if err := p.setLayout(s); err != nil {
-		return err
-	}
-	if err := p.setAlignedIndex(s); err != nil {
-		return err
-	}
-	if err := p.setStrides(s); err != nil {
-		return err
-	}
-	p.setOffset()
-	if p.memory == Pinned { // it is laid out as the preset's device wants it, but lies on the host
-		p.device, p.deviceID = CPU, 0
+	var r C.gb_request
+	var e C.gb_error
+	s.request(&r)
+	preset := s.preset()
+	if C.gb_plan_request(&r, &preset, (*C.gb_plan)(at), &e) != 0 {
+		return errorOf(e)
 	}
 	return nil
 }
 
-// setDims names the indices; those of a sub-shape dtype become data dimensions,
-// numbered on from the ones present.
-func (p *Plan) setDims(s *Spec) error {
-	base := p.dims[:len(s.Shape)-s.SubShape]
-	if s.Dims == nil {
-		for i := range base {
-			base[i] = I + Dim(i)
-		}
-	} else if len(s.Dims) != len(base) {
-		return ErrInvalid.Errorf("dimensions: %d given for a shape of %d indices %v; they must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
-	}
-	copy(base, s.Dims)
-	next := Dim(0)
-	for _, d := range base {
-		next = max(next, d+1)
-	}
-	for i := range p.dims[len(base):] {
-		p.dims[len(base)+i] = next + Dim(i)
-	}
-	return checkDims(p.dims)
+// request writes the Spec as C reads it, into zeros.
+func (s *Spec) request(r *C.gb_request) {
+	r.ndim, r.sub_ndim = C.int32_t(len(s.Shape)), C.int32_t(s.SubShape)
+	r.device, r.device_id = C.int32_t(s.Device), C.int32_t(s.DeviceID)
+	r.memory, r.itemsize = C.int32_t(s.Memory), C.int64_t(s.ItemSize)
+	r.byte_alignment, r.padding = C.int64_t(s.ByteAlignment), C.int64_t(s.Padding)
+	r.alignment = C.int64_t(s.Alignment)
+	r.dims_len, r.aligned_len = given(s.Dims), given(s.AlignedIndex)
+	r.layout_len = given(s.Layout)
+	copy(unsafe.Slice((*int64)(&r.shape[0]), MaxDims), s.Shape)
+	copy(unsafe.Slice((*Dim)(&r.dims[0]), MaxDims), s.Dims)
+	copy(unsafe.Slice((*int64)(&r.aligned_index[0]), MaxDims), s.AlignedIndex)
+	copy(unsafe.Slice((*int32)(&r.layout[0]), MaxDims), s.Layout)
 }
 
-// setLayout ranks the strides. A layout given without the indices of a sub-shape
-// dtype puts those slowest, where the presets put data dimensions.
-func (p *Plan) setLayout(s *Spec) error {
-	if s.Layout == nil {
-		s.preset().layout(p.dims, p.layout)
+// preset is the Spec's as C reads it; "C" where there is none.
+func (s *Spec) preset() C.gb_preset {
+	p := s.Preset
+	if p == nil {
+		return C.gb_preset{order: C.GB_BY_INDEX, alignment: 1, device: C.GB_CPU}
+	}
+	made := C.gb_preset{
+		order: C.int32_t(p.Order), device: C.int32_t(p.Device), alignment: C.int64_t(p.Alignment),
+	}
+	for i := range min(len(p.Axes), len(made.axes)-1) {
+		made.axes[i] = C.char(p.Axes[i])
+	}
+	return made
+}
+
+// check refuses what the lists and 32-bit numbers of C's request have no room for, and a preset that
+// was not registered and orders no axes.
+func (s *Spec) check() error {
+	n := len(s.Shape)
+	if n > MaxDims {
+		return ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, int(MaxDims))
+	}
+	if p := s.Preset; p != nil && p.Order == ByName && !ordersAxes(p.Axes) {
+		return ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, "+
+			"slowest first, such as \"KJI\"", p.Axes)
+	}
+	if s.SubShape < 0 || s.SubShape > n {
+		return ErrInvalid.Errorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, n)
+	}
+	if k := len(s.AlignedIndex); k > MaxDims {
+		return ErrInvalid.Errorf("aligned_index: %d entries for %d indices; give one for each",
+			k, n-s.SubShape)
+	}
+	if k := len(s.Layout); k > MaxDims {
+		return ErrInvalid.Errorf("layout: %d entries for %d indices; give one rank for each", k, n)
+	}
+	return nil
+}
+
+func given[T any](list []T) C.int32_t {
+	if list == nil {
+		return -1
+	}
+	return C.int32_t(len(list))
+}
+
+// errorOf takes a copy, which is on the heap: the caller's own stays on its stack.
+func errorOf(e C.gb_error) error {
+	return &Error{Kind: Kind(e.kind), Message: C.GoString(&e.message[0])}
+}
+
+func errNoPlan() error { return ErrNoMemory.Errorf("no memory left for a plan") }
+
+// PlanOf is a copy of a plan that C keeps; nil of nil.
+func PlanOf(at record.Plan) *Plan {
+	if at == nil {
 		return nil
 	}
-	given, slower := len(s.Layout), 0
-	if given == len(s.Shape)-s.SubShape {
-		slower = s.SubShape
-	} else if given != len(s.Shape) {
-		return ErrInvalid.Errorf("layout: %v has %d entries for %d indices; give one rank for each", s.Layout, given, len(s.Shape))
+	f := (*C.gb_plan)(at)
+	n := int(f.geometry.ndim)
+	ints, ranks, dims := make([]int64, 4*n), make([]int32, n), make([]Dim, n)
+	p := &Plan{
+		shape: ints[:n:n], strides: ints[n : 2*n : 2*n], paddedShape: ints[2*n : 3*n : 3*n],
+		alignedIndex: ints[3*n:], layout: ranks, dims: dims,
 	}
-	var seen uint64
-	for i, r := range s.Layout {
-		if r < 0 || int(r) >= given || seen&(1<<r) != 0 {
-			return ErrInvalid.Errorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
-		}
-		seen |= 1 << r
-		p.layout[i] = r + int32(slower)
-	}
-	for i := range slower {
-		p.layout[given+i] = int32(i)
-	}
-	return nil
+	numbers := C.numbers_of(f)
+	p.setNumbers(&numbers)
+	from := view(f)
+	copy(p.shape, from.shape)
+	copy(p.strides, from.strides)
+	copy(p.paddedShape, from.paddedShape)
+	copy(p.alignedIndex, from.alignedIndex)
+	copy(p.layout, from.layout)
+	copy(p.dims, from.dims)
+	return p
 }
 
-func (p *Plan) setAlignedIndex(s *Spec) error {
-	if s.AlignedIndex == nil {
+func (p *Plan) setNumbers(f *C.plan_numbers) {
+	p.itemSize, p.size, p.bytes = int64(f.itemsize), int64(f.size), int64(f.nbytes)
+	p.byteAlignment, p.offset = int64(f.boundary), int64(f.offset)
+	p.span, p.reserve = int64(f.span), int64(f.reserve)
+	p.device, p.deviceID, p.memory = Device(f.device), int(f.device_id), Memory(f.memory)
+}
+
+// record is a copy of the plan for C, to be freed; nil without memory.
+func (p *Plan) record() *C.gb_plan {
+	f := C.gb_plan_new(C.int(len(p.shape)))
+	if f == nil {
 		return nil
 	}
-	if n := len(s.Shape) - s.SubShape; len(s.AlignedIndex) != n {
-		return ErrInvalid.Errorf("aligned_index: %v has %d entries for %d indices; give one for each", s.AlignedIndex, len(s.AlignedIndex), n)
-	}
-	for _, a := range s.AlignedIndex {
-		if a < 0 {
-			return ErrInvalid.Errorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
-		}
-	}
-	copy(p.alignedIndex, s.AlignedIndex)
-	return nil
+	to := view(f)
+	copy(to.shape, p.shape)
+	copy(to.strides, p.strides)
+	copy(to.paddedShape, p.paddedShape)
+	copy(to.alignedIndex, p.alignedIndex)
+	copy(to.layout, p.layout)
+	copy(to.dims, p.dims)
+	f.geometry.itemsize = C.int64_t(p.itemSize)
+	f.want = p.want()
+	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID), C.int32_t(p.memory)
+	C.gb_plan_finish(f)
+	return f
 }
 
-// setStrides pads the fastest index and accumulates strides, fastest first.
-func (p *Plan) setStrides(s *Spec) error {
-	if err := p.setBoundary(s); err != nil {
-		return err
+// view is a plan whose lists are the record's.
+func view(f *C.gb_plan) Plan {
+	g := &f.geometry
+	n := int(g.ndim)
+	return Plan{
+		shape:        unsafe.Slice((*int64)(g.shape), n),
+		strides:      unsafe.Slice((*int64)(g.strides), n),
+		paddedShape:  unsafe.Slice((*int64)(f.padded_shape), n),
+		alignedIndex: unsafe.Slice((*int64)(f.aligned_index), n),
+		layout:       unsafe.Slice((*int32)(f.layout), n),
+		dims:         unsafe.Slice((*Dim)(g.dims), n),
 	}
-	row := p.rowItems(s)
-	p.size, p.span = 1, p.itemSize
-	var byRank [MaxDims]int
-	for i, r := range p.layout {
-		byRank[r] = i
-	}
-	for rank := len(p.shape) - 1; rank >= 0; rank-- {
-		i := byRank[rank]
-		n := p.shape[i]
-		if n < 0 {
-			return ErrInvalid.Errorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
-		}
-		p.paddedShape[i] = n
-		if rank == len(p.shape)-1 && row > 1 {
-			if n > math.MaxInt64-row {
-				return tooBig(s)
-			}
-			p.paddedShape[i] = roundUp(n, row)
-		}
-		p.strides[i] = p.span
-		var ok1, ok2 bool
-		p.span, ok1 = multiply(p.span, max(p.paddedShape[i], 1))
-		p.size, ok2 = multiply(p.size, max(n, 1))
-		if !ok1 || !ok2 {
-			return tooBig(s)
-		}
-	}
-	if slices.Contains(p.shape, 0) { // nothing is read or written, however far the strides reach
-		p.size, p.span = 0, 0
-	}
-	if p.span > math.MaxInt64/2-2*maxBoundary {
-		return tooBig(s)
-	}
-	p.bytes = p.size * p.itemSize
-	return nil
 }
 
-// setBoundary finds what the aligned element sits on: the byte alignment, raised
-// to a common multiple with the preset's alignment where that is more than one item.
-func (p *Plan) setBoundary(s *Spec) error {
-	p.byteAlignment = s.ByteAlignment
-	if s.ByteAlignment == 0 {
-		p.byteAlignment = 64
-		if p.device == GPU {
-			p.byteAlignment = 256
-		}
+func (p *Plan) want() C.gb_heap_layout {
+	return C.gb_heap_layout{
+		span: C.int64_t(p.span), boundary: C.int64_t(p.byteAlignment),
+		offset: C.int64_t(p.offset), reserve: C.int64_t(p.reserve),
 	}
-	if p.byteAlignment < 1 || p.byteAlignment&(p.byteAlignment-1) != 0 || p.byteAlignment > maxByteAlignment {
-		return ErrInvalid.Errorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
-	}
-	if s.Alignment < 0 || s.Alignment > maxAlignment {
-		return ErrInvalid.Errorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
-	}
-	if s.Padding < PadToBoundary {
-		return ErrInvalid.Errorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
-	}
-	if a := s.alignment(); a > 1 {
-		item := max(p.itemSize, 1)
-		if item > maxBoundary/a {
-			return ErrInvalid.Errorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
-		}
-		unit := a * item
-		boundary, ok := multiply(unit/gcd(unit, p.byteAlignment), p.byteAlignment)
-		if !ok || boundary > maxBoundary {
-			return ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.byteAlignment, unit, int64(maxBoundary))
-		}
-		p.byteAlignment = boundary
-	}
-	return nil
 }
 
-// rowItems is what the fastest index is rounded up to, in items.
-func (p *Plan) rowItems(s *Spec) int64 {
-	switch {
-	case s.Padding == PadAsPreset:
-		return s.alignment()
-	case s.Padding == PadToBoundary:
-		return p.byteAlignment / gcd(p.byteAlignment, max(p.itemSize, 1))
+// Describe reads a plan back from memory that already exists: any strides, at
+// address addr. The aligned index is zeros and the byte alignment the largest
+// power of two, up to 4096, that divides addr; what is reserved is taken to be
+// the extent of the elements.
+func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) (*Plan, error) {
+	n := len(shape)
+	if n > MaxDims {
+		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, int(MaxDims))
 	}
-	return s.Padding
-}
-
-func (s *Spec) alignment() int64 {
-	if s.Alignment > 0 {
-		return s.Alignment
+	if len(strides) != n || (dims != nil && len(dims) != n) {
+		return nil, ErrInvalid.Errorf("strides, dims: %d and %d entries for %d dimensions; give one for each",
+			len(strides), len(dims), n)
 	}
-	return s.preset().Alignment
-}
-
-func (s *Spec) preset() *Preset {
-	if s.Preset == nil {
-		return &standard
+	if itemSize < 0 {
+		return nil, ErrInvalid.Errorf("itemSize: %d; items have 0 or more bytes", itemSize)
 	}
-	return s.Preset
+	if dims == nil {
+		dims = DefaultDims(n)
+	}
+	from, made := C.gb_plan_new(C.int(n)), C.gb_plan_new(C.int(n))
+	defer C.free(unsafe.Pointer(from))
+	defer C.free(unsafe.Pointer(made))
+	if from == nil || made == nil {
+		return nil, errNoPlan()
+	}
+	given := view(from)
+	copy(given.shape, shape)
+	copy(given.strides, strides)
+	copy(given.dims, dims)
+	from.geometry.itemsize = C.int64_t(itemSize)
+	var e C.gb_error
+	if C.gb_plan_read_back(&from.geometry, C.uintptr_t(addr), made, &e) != 0 {
+		return nil, errorOf(e)
+	}
+	C.gb_plan_finish(made)
+	return PlanOf(record.Plan(made)), nil
 }
 
 // String is one line: dims, shape, item size, strides, what is aligned and how much is reserved.
@@ -264,35 +303,55 @@ func (p *Plan) String() string {
 	if p.memory != Plain {
 		device += ", " + p.memory.String()
 	}
-	return message.Format("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, %d bytes reserved, %s)",
-		DimsString(p.dims), p.shape, p.itemSize, p.strides, p.alignedIndex, p.byteAlignment, p.reserve, device)
+	return message.Format("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, "+
+		"%d bytes reserved, %s)", DimsString(p.dims), p.shape, p.itemSize, p.strides, p.alignedIndex,
+		p.byteAlignment, p.reserve, device)
 }
 
-// setOffset places element 0 so that the aligned element is on the boundary.
-func (p *Plan) setOffset() {
-	b := uint64(p.byteAlignment)
-	var distance uint64
-	for i, a := range p.alignedIndex {
-		hi, lo := bits.Mul64(uint64(a)%b, uint64(p.strides[i])%b)
-		distance = (distance + bits.Rem64(hi, lo, b)) % b
-	}
-	p.offset = int64((b - distance) % b)
-}
+// Shape is the size of each index, as asked for.
+func (p *Plan) Shape() []int64 { return slices.Clone(p.shape) }
 
-func tooBig(s *Spec) error {
-	return ErrInvalid.Errorf("shape: %v of %d-byte items is larger than any memory (2^63 bytes)", s.Shape, s.ItemSize)
-}
+// Strides is how many bytes one step along each index is.
+func (p *Plan) Strides() []int64 { return slices.Clone(p.strides) }
 
-func multiply(a, b int64) (int64, bool) {
-	hi, lo := bits.Mul64(uint64(a), uint64(b))
-	return int64(lo), hi == 0 && lo <= math.MaxInt64
-}
+// PaddedShape is the shape with the padding at the end of its rows.
+func (p *Plan) PaddedShape() []int64 { return slices.Clone(p.paddedShape) }
 
-func roundUp(n, unit int64) int64 { return (n + unit - 1) / unit * unit }
+// AlignedIndex is the element that lies on the boundary.
+func (p *Plan) AlignedIndex() []int64 { return slices.Clone(p.alignedIndex) }
 
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
+// Layout is the rank of each index's stride; 0 is the largest.
+func (p *Plan) Layout() []int32 { return slices.Clone(p.layout) }
+
+// Dims names the indices.
+func (p *Plan) Dims() []Dim { return slices.Clone(p.dims) }
+
+// ItemSize is the bytes of one element.
+func (p *Plan) ItemSize() int64 { return p.itemSize }
+
+// ByteAlignment is the boundary, in bytes, that the element at AlignedIndex lies on.
+func (p *Plan) ByteAlignment() int64 { return p.byteAlignment }
+
+// Offset is the address of element 0 modulo ByteAlignment.
+func (p *Plan) Offset() int64 { return p.offset }
+
+// Size is the number of elements.
+func (p *Plan) Size() int64 { return p.size }
+
+// Bytes is what the elements alone take.
+func (p *Plan) Bytes() int64 { return p.bytes }
+
+// Span is what the elements and their padding take, in bytes.
+func (p *Plan) Span() int64 { return p.span }
+
+// AllocBytes is what a block for this plan reserves.
+func (p *Plan) AllocBytes() int64 { return p.reserve }
+
+// Device is where the memory is laid out for.
+func (p *Plan) Device() Device { return p.device }
+
+// DeviceID is the number of the GPU.
+func (p *Plan) DeviceID() int { return p.deviceID }
+
+// Memory is its kind.
+func (p *Plan) Memory() Memory { return p.memory }

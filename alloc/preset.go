@@ -41,9 +41,6 @@ type Preset struct {
 	Device    Device // AnyDevice: the host
 }
 
-// standard is what a request without a preset means: the built-in preset "C".
-var standard = Preset{Name: "C", Order: ByIndex, Alignment: 1, Device: CPU}
-
 // FindPreset finds a preset by name; the error lists the known ones.
 func FindPreset(name string) (*Preset, error) {
 	text := C.CString(name)
@@ -102,35 +99,16 @@ func presetNames(separator string, room int) string {
 	return C.GoString(text)
 }
 
-// layout fills out[i] with the rank of index i's stride, 0 = largest.
-func (p *Preset) layout(dims []Dim, out []int32) {
-	for i, d := range dims {
-		switch p.Order {
-		case ByIndexReversed:
-			out[i] = int32(len(dims) - 1 - i)
-		case ByName:
-			out[i] = 0
-			for _, e := range dims {
-				if p.slowness(e) < p.slowness(d) {
-					out[i]++
-				}
-			}
-		default:
-			out[i] = int32(i)
+// ordersAxes says whether a text is a permutation of "IJK".
+func ordersAxes(axes string) bool {
+	if len(axes) != 3 {
+		return false
+	}
+	var found int
+	for i := range axes {
+		if c := axes[i]; 'I' <= c && c <= 'K' {
+			found |= 1 << (c - 'I')
 		}
 	}
-}
-
-// slowness orders dimensions within a layout: data dimensions are the slowest,
-// 0 before 1, then the cartesian axes as the preset names them.
-func (p *Preset) slowness(d Dim) int64 {
-	if d.IsData() {
-		return int64(d)
-	}
-	return 1<<32 + int64(strings.Index(p.Axes, d.String()))
-}
-
-// namesAll says whether s has every one of the letters once, and no other.
-func namesAll(s, letters string) bool {
-	return len(s) == len(letters) && !strings.ContainsFunc(letters, func(c rune) bool { return !strings.ContainsRune(s, c) })
+	return found == 7
 }

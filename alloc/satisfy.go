@@ -65,13 +65,6 @@ func Satisfies(s *Spec, have *Plan, address uintptr) error {
 	return &Unmet{What: s.unmet(&missed, wanted, have), Wanted: wanted, Found: slices.Clone(have.strides)}
 }
 
-func given[T any](list []T) C.int32_t {
-	if list == nil {
-		return -1
-	}
-	return C.int32_t(len(list))
-}
-
 func (s *Spec) unmet(m *C.gb_plan_missed, wanted, have *Plan) string {
 	source := func(field string, own bool) string {
 		if own || s.Preset == nil {
