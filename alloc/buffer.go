@@ -32,8 +32,8 @@ type Buffer struct {
 // gives it back.
 func New(p *Plan) (*Buffer, error) {
 	if p == nil || p.reserve <= p.span {
-		return nil, ErrInvalid.Errorf("alloc.New: the plan is nil, empty, or describes memory that exists; " +
-			"give one of NewPlan")
+		return nil, ErrInvalid.Errorf("alloc.New: the plan is nil, empty, or describes memory " +
+			"that exists; give one of NewPlan")
 	}
 	if p.device == GPU || p.memory != Plain {
 		return nil, ErrUnavailable.Errorf("alloc.New: only plain host memory is served here")

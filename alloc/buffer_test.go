@@ -19,14 +19,16 @@ func TestABufferIsUsedByItsHolderUntilFree(t *testing.T) {
 	freed.Free()
 	freed.Free()
 	copied := &Buffer{plan: held.plan}
-	*(*[unsafe.Sizeof(Buffer{})]byte)(unsafe.Pointer(copied)) = *(*[unsafe.Sizeof(Buffer{})]byte)(unsafe.Pointer(held))
+	type bytes = [unsafe.Sizeof(Buffer{})]byte
+	*(*bytes)(unsafe.Pointer(copied)) = *(*bytes)(unsafe.Pointer(held))
 	for why, b := range map[string]*Buffer{
 		"alloc.Buffer: it is used after Free":                         freed,
 		"alloc.Buffer: the zero value holds nothing":                  {},
 		"alloc.Buffer: it is a copy; keep the pointer that was given": copied,
 	} {
 		for _, use := range []func(){
-			func() { b.Data() }, func() { b.ID() }, func() { b.Bytes() }, b.Zero, func() { b.Share() },
+			func() { b.Data() }, func() { b.ID() }, func() { b.Bytes() }, b.Zero,
+			func() { b.Share() },
 		} {
 			assert.PanicsWithValue(t, why, use)
 		}
@@ -93,7 +95,8 @@ func TestABufferAsAView(t *testing.T) {
 	v, err = b.View(Raw)
 	require.NoError(t, err)
 	assert.EqualValues(t, 4, v.ElementSize())
-	assert.ErrorContains(t, second(b.View(Float64)), "t: an element of type float64 has 8 bytes, one of the plan 4")
+	assert.ErrorContains(t, second(b.View(Float64)),
+		"t: an element of type float64 has 8 bytes, one of the plan 4")
 	assert.ErrorContains(t, second(b.View(77)), "t: unknown element type 77")
 }
 
@@ -105,5 +108,6 @@ func TestUnknownTypesHaveNoFacts(t *testing.T) {
 		assert.Zero(t, typ.Kind())
 		assert.Zero(t, typ.Char())
 	}
-	assert.Equal(t, "float64 8 d f", Float64.String()+" 8 "+string(Float64.Char())+" "+string(Float64.Kind()))
+	assert.Equal(t, "float64 8 d f",
+		Float64.String()+" 8 "+string(Float64.Char())+" "+string(Float64.Kind()))
 }

@@ -19,9 +19,10 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// Check records from here on which line of Go makes each [Buffer], also the holders that Share makes, and fails the test for
-// every one that is not freed when it ends. Tests that run at the same time are recorded as well: call it in those that do not
-// run in parallel, or once in a test that runs them all.
+// Check records from here on which line of Go makes each [Buffer], also the holders that Share
+// makes, and fails the test for every one that is not freed when it ends. Tests that run at the
+// same time are recorded as well: call it in those that do not run in parallel, or once in a test
+// that runs them all.
 func Check(t TB) {
 	t.Helper()
 	c := &checks{live: map[*Buffer][]uintptr{}}
@@ -76,7 +77,8 @@ func (c *checks) leaks() []string {
 	slices.SortFunc(held, func(a, b *Buffer) int { return cmp.Compare(a.ID(), b.ID()) })
 	texts := make([]string, len(held))
 	for i, b := range held {
-		texts[i] = message.Format("buffer #%d is not freed: %v, made at%s", b.ID(), b.plan, callers(c.live[b]))
+		texts[i] = message.Format("buffer #%d is not freed: %v, made at%s", b.ID(), b.plan,
+			callers(c.live[b]))
 	}
 	return texts
 }

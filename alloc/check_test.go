@@ -61,8 +61,10 @@ func TestCheckNamesTheLinesOfEveryHolderThatIsLeft(t *testing.T) {
 	held[3].Free()
 	checked.end()
 	require.Len(t, checked.errors, 4)
-	assert.Contains(t, checked.errors[0], fmt.Sprintf("buffer #%d is not freed: Plan(I [3] of 8 bytes", held[1].ID()))
-	assert.Regexp(t, `made at\n\t\S+check_test.go:57 gridbuf/alloc_test.TestCheckNames`, checked.errors[0])
+	assert.Contains(t, checked.errors[0], fmt.Sprintf("buffer #%d is not freed: Plan(I [3] of 8 "+
+		"bytes", held[1].ID()))
+	assert.Regexp(t, `made at\n\t\S+check_test.go:57 gridbuf/alloc_test.TestCheckNames`,
+		checked.errors[0])
 	for _, b := range append(held, before) {
 		b.Free()
 	}

@@ -53,7 +53,8 @@ func ParseDims(s string) ([]Dim, error) {
 	for _, t := range tokens {
 		d, ok := parseDim(strings.TrimSpace(t))
 		if !ok {
-			return nil, ErrInvalid.Errorf("dimensions: %q is not a dimension; allowed are I, J, K and 0, 1, 2, ...", t)
+			return nil, ErrInvalid.Errorf("dimensions: %q is not a dimension; allowed are I, J, K "+
+				"and 0, 1, 2, ...", t)
 		}
 		dims = append(dims, d)
 	}
@@ -75,7 +76,8 @@ func checkDims(dims []Dim) error {
 		}
 		for _, e := range dims[:i] {
 			if d == e {
-				return ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may appear once", d, message.List(dims))
+				return ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may "+
+					"appear once", d, message.List(dims))
 			}
 		}
 	}

@@ -8,8 +8,8 @@
 //
 // A [Spec] is a request: a shape, an item size, a backend's preset, the aligned element; the zero
 // value of every other field is the default. [NewPlan] answers it without touching memory: strides,
-// padding, offset and size, which the [Plan] keeps for good. [New] takes a block for a plan from the
-// heap.
+// padding, offset and size, which the [Plan] keeps for good. [New] takes a block for a plan from
+// the heap.
 //
 // Blocks are C memory, never the Go heap: running out of them is an error that wraps
 // [ErrNoMemory]. Buffers are given back by Free; [Check] makes a test fail for one that is not.

@@ -5,14 +5,16 @@ import "C"
 
 import "gridbuf/internal/message"
 
-// Kind is what an error is about, for errors.Is: every package of this module that refuses something
-// wraps one of them, errors.Is(err, alloc.ErrNoMemory) holds for host memory, pinned and device memory
-// and the scratch space of a copy alike.
+// Kind is what an error is about, for errors.Is: every package of this module that refuses
+// something wraps one of them, errors.Is(err, alloc.ErrNoMemory) holds for host memory, pinned and
+// device memory and the scratch space of a copy alike.
 type Kind int32
 
-// The kinds of errors. The extension makes a Python exception of each (pyext/core/go.c), by the same numbers.
+// The kinds of errors. The extension makes a Python exception of each (pyext/core/go.c), by the
+// same numbers.
 const (
-	ErrInvalid     Kind = C.GB_VALUE_ERROR   // an argument that is not allowed: the message names it, what came and what is allowed
+	// an argument that is not allowed: the message names it, what came and what is allowed
+	ErrInvalid     Kind = C.GB_VALUE_ERROR
 	ErrType        Kind = C.GB_TYPE_ERROR    // an argument of a type that is not taken
 	ErrNoMemory    Kind = C.GB_MEMORY_ERROR  // the system has none left, or a limit is reached
 	ErrUnavailable Kind = C.GB_RUNTIME_ERROR // what is asked for cannot be had here or now

@@ -43,14 +43,16 @@ func ExampleRegister() {
 	alloc.Register(alloc.Preset{Name: "mine", Axes: "JIK", Alignment: 4})
 	mine, _ := alloc.FindPreset("mine")
 	_, err := alloc.FindPreset("yours")
-	fmt.Println(mine.Axes, strings.Contains(err.Error(), `"yours" is not known; known are C, F, cuda,`))
+	fmt.Println(mine.Axes,
+		strings.Contains(err.Error(), `"yours" is not known; known are C, F, cuda,`))
 	// Output: JIK true
 }
 
 // What `python -m gridbuf plan` says of a layout.
 func ExamplePlan_Explain() {
 	preset, _ := alloc.FindPreset("gtmc")
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{12, 12, 70}, ItemSize: 8, Preset: preset, AlignedIndex: []int64{2, 2, 0}})
+	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{12, 12, 70}, ItemSize: 8, Preset: preset,
+		AlignedIndex: []int64{2, 2, 0}})
 	fmt.Println(plan.Explain())
 	// Output:
 	// order      J, K, I from slowest to fastest: neighbours along I lie side by side

@@ -10,7 +10,8 @@ import (
 	"gridbuf/internal/sorting"
 )
 
-// Fact is one thing worth saying about a plan: what it is about, empty where it goes on from the fact before, and a sentence.
+// Fact is one thing worth saying about a plan: what it is about, empty where it goes on from the
+// fact before, and a sentence.
 type Fact struct{ Term, Text string }
 
 // Explanation is what a plan's figures mean: order, padding, alignment and bytes.
@@ -31,7 +32,8 @@ func (p *Plan) Explain() Explanation {
 		return Explanation{{"plan", "empty; NewPlan makes one"}}
 	}
 	if len(p.shape) == 0 {
-		return slices.Concat(Explanation{{"order", "a scalar: one element"}}, p.explainAlignment(-1), p.explainBytes())
+		return slices.Concat(Explanation{{"order", "a scalar: one element"}},
+			p.explainAlignment(-1), p.explainBytes())
 	}
 	order := make([]int, len(p.shape)) // the indices from the largest stride to the smallest
 	for i := range order {
@@ -39,26 +41,31 @@ func (p *Plan) Explain() Explanation {
 	}
 	sorting.Stable(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
 	fastest := order[len(order)-1]
-	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest), p.explainAlignment(fastest), p.explainBytes())
+	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest),
+		p.explainAlignment(fastest), p.explainBytes())
 }
 
 // ExplainFigures explains the figures of a plan that somebody else has.
 func ExplainFigures(dims []Dim, figures record.Figures) (Explanation, error) {
 	n := len(dims)
 	if len(figures) != record.Lists*n+record.Numbers {
-		return nil, ErrInvalid.Errorf("plan: its shape, strides, padded_shape, aligned_index and layout need an entry for each of its %d dims", n)
+		return nil, ErrInvalid.Errorf("plan: its shape, strides, padded_shape, aligned_index and "+
+			"layout need an entry for each of its %d dims", n)
 	}
 	list := func(k int) []int64 { return figures[k*n : (k+1)*n] }
 	numbers := figures[record.Lists*n:]
 	p := Plan{
-		shape: list(0), strides: list(1), paddedShape: list(2), alignedIndex: list(3), layout: make([]int32, n), dims: dims,
-		itemSize: numbers[0], byteAlignment: numbers[1], offset: numbers[2], bytes: numbers[3], reserve: numbers[4],
+		shape: list(0), strides: list(1), paddedShape: list(2), alignedIndex: list(3),
+		layout: make([]int32, n), dims: dims,
+		itemSize: numbers[0], byteAlignment: numbers[1], offset: numbers[2], bytes: numbers[3],
+		reserve: numbers[4],
 	}
 	for i, rank := range list(4) {
 		p.layout[i] = int32(rank)
 	}
 	if p.byteAlignment <= 0 {
-		return nil, ErrInvalid.Errorf("byte_alignment: %d; expected 1 or more bytes", p.byteAlignment)
+		return nil, ErrInvalid.Errorf("byte_alignment: %d; expected 1 or more bytes",
+			p.byteAlignment)
 	}
 	return p.Explain(), nil
 }
@@ -73,7 +80,8 @@ func (p *Plan) explainOrder(order []int) Explanation {
 	if step := p.strides[fastest]; step != p.itemSize {
 		beside = grouped(step) + " bytes apart"
 	}
-	return Explanation{{"order", message.Format("%s from slowest to fastest: neighbours along %s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
+	return Explanation{{"order", message.Format("%s from slowest to fastest: neighbours along "+
+		"%s lie %s", strings.Join(names, ", "), p.dims[fastest], beside)}}
 }
 
 // reach is the bytes from the first element to the last.
@@ -88,30 +96,38 @@ func (p *Plan) reach() int64 {
 	return bytes
 }
 
-// described says whether the plan was read off memory that is there: what lies between its elements may belong to others.
+// described says whether the plan was read off memory that is there: what lies between its elements
+// may belong to others.
 func (p *Plan) described() bool { return p.reserve <= p.reach() }
 
 func (p *Plan) explainPadding(fastest int) Explanation {
 	dim, size, padded := p.dims[fastest], p.shape[fastest], p.paddedShape[fastest]
 	if step := p.strides[fastest]; step != p.itemSize && size > 1 {
-		return Explanation{{"padding", message.Format("unknown: a row along %s is %s elements with others between them", dim, grouped(size))}}
+		return Explanation{{"padding", message.Format("unknown: a row along %s is %s elements "+
+			"with others between them", dim, grouped(size))}}
 	}
 	if p.described() && padded != size {
-		return Explanation{{"padding", message.Format("unknown: after the %s elements of each row along %s lie %s bytes that are not this array's",
+		return Explanation{{"padding", message.Format("unknown: after the %s elements of each "+
+			"row along %s lie %s bytes that are not this array's",
 			grouped(size), dim, grouped((padded-size)*p.itemSize))}}
 	}
 	if padded == size {
-		return Explanation{{"padding", message.Format("none: a row along %s is its %s elements", dim, grouped(size))}}
+		return Explanation{{"padding", message.Format("none: a row along %s is its %s elements",
+			dim, grouped(size))}}
 	}
-	return Explanation{{"padding", message.Format("%d at the end of each row along %s: %s elements = %s bytes a row",
+	return Explanation{{"padding", message.Format("%d at the end of each row along %s: %s "+
+		"elements = %s bytes a row",
 		padded-size, dim, grouped(padded), grouped(padded*p.itemSize))}}
 }
 
-// explainAlignment says what lies on the boundary, and by how much a step along each slower index leaves it.
+// explainAlignment says what lies on the boundary, and by how much a step along each slower index
+// leaves it.
 func (p *Plan) explainAlignment(fastest int) Explanation {
-	text := message.Format("element %s starts on a %d-byte boundary", tuple(p.alignedIndex), p.byteAlignment)
+	text := message.Format("element %s starts on a %d-byte boundary", tuple(p.alignedIndex),
+		p.byteAlignment)
 	if slices.ContainsFunc(p.alignedIndex, func(a int64) bool { return a != 0 }) {
-		text += message.Format("; element %s %d bytes after one", tuple(make([]int64, len(p.shape))), p.offset)
+		text += message.Format("; element %s %d bytes after one",
+			tuple(make([]int64, len(p.shape))), p.offset)
 	}
 	facts := Explanation{{"alignment", text}}
 	if len(p.shape) < 2 {
@@ -119,19 +135,23 @@ func (p *Plan) explainAlignment(fastest int) Explanation {
 	}
 	var off []string
 	for i, stride := range p.strides {
-		if shift := (stride%p.byteAlignment + p.byteAlignment) % p.byteAlignment; shift != 0 && i != fastest {
+		if shift := (stride%p.byteAlignment + p.byteAlignment) % p.byteAlignment; shift != 0 &&
+			i != fastest {
 			off = append(off, message.Format("%d per step in %s", shift, p.dims[i]))
 		}
 	}
 	if len(off) == 0 {
 		return append(facts, Fact{"", "and so does that element of every row"})
 	}
-	return append(facts, Fact{"", message.Format("other rows are shifted off it, in bytes: %s (padding=True would align them)", strings.Join(off, ", "))})
+	return append(facts, Fact{"", message.Format("other rows are shifted off it, in bytes: %s "+
+		"(padding=True would align them)", strings.Join(off, ", "))})
 }
 
 func (p *Plan) explainBytes() Explanation {
 	if p.described() {
-		return amounts([]int64{p.bytes, max(p.reach()-p.bytes, 0), p.reach()}, []string{"elements", "between them that are not this array's", "from the first to the last"})
+		return amounts([]int64{p.bytes, max(p.reach()-p.bytes, 0), p.reach()},
+			[]string{"elements", "between them that are not this array's",
+				"from the first to the last"})
 	}
 	padded, share := int64(0), 0.0
 	if p.bytes != 0 {
@@ -141,8 +161,10 @@ func (p *Plan) explainBytes() Explanation {
 		}
 		share = 100 * float64(padded-p.bytes) / float64(p.bytes)
 	}
-	return amounts([]int64{p.bytes, padded - p.bytes, max(p.reserve-padded, 0), p.reserve}, []string{
-		"elements", "padding between them (" + strconv.FormatFloat(share, 'f', 1, 64) + " %)", "around them, for alignment and rounding", "reserved"})
+	return amounts([]int64{p.bytes, padded - p.bytes, max(p.reserve-padded, 0), p.reserve},
+		[]string{
+			"elements", "padding between them (" + strconv.FormatFloat(share, 'f', 1, 64) + " %)",
+			"around them, for alignment and rounding", "reserved"})
 }
 
 // amounts are numbers of bytes, one below the other, the first one's also as people read them.

@@ -86,7 +86,8 @@ func TestOutOfMemoryIsAnErrorAndTrimsFirst(t *testing.T) {
 	var refusal *Error
 	require.ErrorAs(t, refill(1<<60), &refusal)
 	assert.Equal(t, ErrNoMemory, refusal.Kind)
-	assert.Contains(t, refusal.Message, "cannot allocate 1152921504606846976 bytes: the system has none left (cannot allocate memory)")
+	assert.Contains(t, refusal.Message, "cannot allocate 1152921504606846976 bytes: the system "+
+		"has none left (cannot allocate memory)")
 	assert.LessOrEqual(t, Statistics().CachedBytes, cached-1<<20)
 }
 
@@ -126,7 +127,8 @@ func TestManyThreads(t *testing.T) {
 }
 
 func TestZeroTakesNewPagesForLargeBlocksOnly(t *testing.T) {
-	large, small := plan(t, 72<<20), plan(t, 8<<10) // twice the largest huge page that large blocks lie in, and more
+	// twice the largest huge page that large blocks lie in, and more
+	large, small := plan(t, 72<<20), plan(t, 8<<10)
 	for p, renewed := range map[*Plan]bool{large: true, small: false} {
 		b, err := New(p)
 		require.NoError(t, err)

@@ -104,7 +104,8 @@ func NewPlan(s *Spec) (*Plan, error) {
 // PlanInto works a request out into C's record of a plan, which has room for the shape.
 func PlanInto(at record.Plan, s *Spec) error {
 	if at == nil || s == nil {
-		return ErrInvalid.Errorf("at, s: the record of a plan and a Spec are needed, and one is nil")
+		return ErrInvalid.Errorf("at, s: the record of a plan and a Spec are needed, and one is " +
+			"nil")
 	}
 	if err := s.check(); err != nil {
 		return err
@@ -149,8 +150,8 @@ func (s *Spec) preset() C.gb_preset {
 	return made
 }
 
-// check refuses what the lists and 32-bit numbers of C's request have no room for, and a preset that
-// was not registered and orders no axes.
+// check refuses what the lists and 32-bit numbers of C's request have no room for, and a preset
+// that was not registered and orders no axes.
 func (s *Spec) check() error {
 	n := len(s.Shape)
 	if n > MaxDims {
@@ -233,7 +234,8 @@ func (p *Plan) record() *C.gb_plan {
 	copy(to.dims, p.dims)
 	f.geometry.itemsize = C.int64_t(p.itemSize)
 	f.want = p.want()
-	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID), C.int32_t(p.memory)
+	f.device, f.device_id, f.memory = C.int32_t(p.device), C.int32_t(p.deviceID),
+		C.int32_t(p.memory)
 	C.gb_plan_finish(f)
 	return f
 }
@@ -266,10 +268,12 @@ func (p *Plan) want() C.gb_heap_layout {
 func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) (*Plan, error) {
 	n := len(shape)
 	if n > MaxDims {
-		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n, int(MaxDims))
+		return nil, ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", n,
+			int(MaxDims))
 	}
 	if len(strides) != n || (dims != nil && len(dims) != n) {
-		return nil, ErrInvalid.Errorf("strides, dims: %d and %d entries for %d dimensions; give one for each",
+		return nil, ErrInvalid.Errorf("strides, dims: %d and %d entries for %d dimensions; give "+
+			"one for each",
 			len(strides), len(dims), n)
 	}
 	if itemSize < 0 {
@@ -303,8 +307,10 @@ func (p *Plan) String() string {
 	if p.memory != Plain {
 		device += ", " + p.memory.String()
 	}
-	return message.Format("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, byte_alignment=%d, "+
-		"%d bytes reserved, %s)", DimsString(p.dims), p.shape, p.itemSize, p.strides, p.alignedIndex,
+	return message.Format("Plan(%s %v of %d bytes, strides=%v, aligned_index=%v, "+
+		"byte_alignment=%d, %d bytes reserved, %s)",
+		DimsString(p.dims), p.shape, p.itemSize, p.strides,
+		p.alignedIndex,
 		p.byteAlignment, p.reserve, device)
 }
 

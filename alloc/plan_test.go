@@ -25,7 +25,8 @@ func dims(t *testing.T, s string) []Dim {
 	return d
 }
 
-// tests/array/test_presets.py has the table of all presets, which are C; planner_test.go holds the planner and its oracle equal.
+// tests/array/test_presets.py has the table of all presets, which are C; planner_test.go holds the
+// planner and its oracle equal.
 func TestPresetsOrderByNameWhateverTheIndexOrder(t *testing.T) {
 	p, err := NewPlan(&Spec{
 		Shape: []int64{2, 3, 4}, Dims: dims(t, "KJI"), Preset: preset(t, "gt:cpu_kfirst"),
@@ -46,12 +47,14 @@ func TestAllocationRule(t *testing.T) {
 		{"gtmc", "KIJ", []int64{7, 12, 12}, []int64{0, 2, 2}, []int64{128, 8, 896}, 48, 64},
 		{"gtx86", "IJK0", []int64{4, 5, 6, 3}, nil, []int64{240, 48, 8, 960}, 0, 64},
 		{"gtcuda", "IJK", []int64{12, 12, 7}, []int64{2, 2, 0}, []int64{8, 256, 3072}, 240, 256},
-		{"gt:cpu_ifirst", "IJK", []int64{10, 10, 10}, []int64{1, 1, 0}, []int64{8, 80, 800}, 64 - 88%64, 64},
+		{"gt:cpu_ifirst", "IJK", []int64{10, 10, 10}, []int64{1, 1, 0}, []int64{8, 80, 800},
+			64 - 88%64, 64},
 		{"C", "IJK", []int64{3, 0, 2}, nil, []int64{16, 16, 8}, 0, 64},
 		{"C", "", nil, nil, []int64{}, 0, 64},
 	}
 	for _, c := range cases {
-		p, err := NewPlan(&Spec{Shape: c.shape, ItemSize: 8, Preset: preset(t, c.backend), Dims: dims(t, c.dims), AlignedIndex: c.aligned, Padding: PadAsPreset})
+		p, err := NewPlan(&Spec{Shape: c.shape, ItemSize: 8, Preset: preset(t, c.backend),
+			Dims: dims(t, c.dims), AlignedIndex: c.aligned, Padding: PadAsPreset})
 		require.NoError(t, err)
 		assert.Equal(t, c.strides, p.strides, "%+v", c)
 		assert.Equal(t, c.offset, p.offset, "%+v", c)
@@ -60,7 +63,8 @@ func TestAllocationRule(t *testing.T) {
 }
 
 func TestPaddingAndAlignmentAreTwoSwitches(t *testing.T) {
-	base := Spec{Shape: []int64{5, 7}, ItemSize: 8, Preset: preset(t, "gtmc"), AlignedIndex: []int64{1, 2}}
+	base := Spec{Shape: []int64{5, 7}, ItemSize: 8, Preset: preset(t, "gtmc"),
+		AlignedIndex: []int64{1, 2}}
 	for padding, want := range map[int64]int64{PadAsPreset: 8, PadNone: 5, 3: 6, PadToBoundary: 8} {
 		s := base
 		s.Padding = padding
@@ -73,7 +77,8 @@ func TestPaddingAndAlignmentAreTwoSwitches(t *testing.T) {
 }
 
 func TestSubShapeIndicesBecomeDataDimensions(t *testing.T) {
-	s := Spec{Shape: []int64{4, 5, 2}, SubShape: 1, ItemSize: 8, Preset: preset(t, "gt:cpu_kfirst"), AlignedIndex: []int64{1, 1}, Padding: PadAsPreset}
+	s := Spec{Shape: []int64{4, 5, 2}, SubShape: 1, ItemSize: 8, Preset: preset(t, "gt:cpu_kfirst"),
+		AlignedIndex: []int64{1, 1}, Padding: PadAsPreset}
 	p, err := NewPlan(&s)
 	require.NoError(t, err)
 	assert.Equal(t, "IJ0", DimsString(p.dims))
@@ -87,16 +92,17 @@ func TestSubShapeIndicesBecomeDataDimensions(t *testing.T) {
 func TestRefusalsNameTheArgument(t *testing.T) {
 	c := preset(t, "C")
 	for want, s := range map[string]Spec{
-		"shape":          {Shape: []int64{-1}, ItemSize: 8, Preset: c},
-		"larger than":    {Shape: []int64{1 << 40, 1 << 40}, ItemSize: 8, Preset: c},
-		"2^63":           {Shape: []int64{math.MaxInt64}, ItemSize: 1, Preset: c},
-		"at most 32":     {Shape: make([]int64, 33), ItemSize: 8, Preset: c},
-		"dimensions":     {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I}},
-		"appears twice":  {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I, I}},
-		"layout":         {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0, 0}},
-		"one rank":       {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0}},
-		"aligned_index":  {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0}},
-		"negative entry": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0, -1}},
+		"shape":         {Shape: []int64{-1}, ItemSize: 8, Preset: c},
+		"larger than":   {Shape: []int64{1 << 40, 1 << 40}, ItemSize: 8, Preset: c},
+		"2^63":          {Shape: []int64{math.MaxInt64}, ItemSize: 1, Preset: c},
+		"at most 32":    {Shape: make([]int64, 33), ItemSize: 8, Preset: c},
+		"dimensions":    {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I}},
+		"appears twice": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Dims: []Dim{I, I}},
+		"layout":        {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0, 0}},
+		"one rank":      {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Layout: []int32{0}},
+		"aligned_index": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, AlignedIndex: []int64{0}},
+		"negative entry": {Shape: []int64{1, 2}, ItemSize: 8, Preset: c,
+			AlignedIndex: []int64{0, -1}},
 		"power of two":   {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, ByteAlignment: 48},
 		"items":          {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Alignment: -1},
 		"padding: -2":    {Shape: []int64{1, 2}, ItemSize: 8, Preset: c, Padding: -2},
@@ -120,8 +126,10 @@ func TestRandomPlans(t *testing.T) {
 	names := Presets()
 	for range 3000 {
 		n := rng.Intn(5)
-		s := Spec{Device: CPU, ItemSize: int64(1 + rng.Intn(24)), Preset: preset(t, names[rng.Intn(len(names))]), Padding: int64(rng.Intn(8) - 1),
-			ByteAlignment: 1 << rng.Intn(14), Shape: make([]int64, n), AlignedIndex: make([]int64, n)}
+		s := Spec{Device: CPU, ItemSize: int64(1 + rng.Intn(24)),
+			Preset: preset(t, names[rng.Intn(len(names))]), Padding: int64(rng.Intn(8) - 1),
+			ByteAlignment: 1 << rng.Intn(14), Shape: make([]int64, n),
+			AlignedIndex: make([]int64, n)}
 		for i := range n {
 			s.Shape[i], s.AlignedIndex[i] = int64(rng.Intn(6)), int64(rng.Intn(9))
 		}
@@ -132,10 +140,12 @@ func TestRandomPlans(t *testing.T) {
 		for i := range n {
 			at += s.AlignedIndex[i] * p.strides[i]
 			end += max(s.Shape[i]-1, 0) * p.strides[i]
-			if r := int(p.layout[i]); r < n-1 { // a slower index steps over all of the next faster one
+			// a slower index steps over all of the next faster one
+			if r := int(p.layout[i]); r < n-1 {
 				for j := range n {
 					if int(p.layout[j]) == r+1 {
-						assert.GreaterOrEqual(t, p.strides[i], p.strides[j]*max(p.paddedShape[j], 1))
+						assert.GreaterOrEqual(t, p.strides[i],
+							p.strides[j]*max(p.paddedShape[j], 1))
 					}
 				}
 			}
@@ -165,11 +175,13 @@ func TestZeroValues(t *testing.T) {
 	assert.ErrorContains(t, err, "plan")
 	p, err := NewPlan(&Spec{})
 	require.NoError(t, err)
-	assert.Equal(t, "Plan( [] of 0 bytes, strides=[], aligned_index=[], byte_alignment=64, 192 bytes reserved, cpu)", p.String())
+	assert.Equal(t, "Plan( [] of 0 bytes, strides=[], aligned_index=[], byte_alignment=64, 192 "+
+		"bytes reserved, cpu)", p.String())
 	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8})
 	require.NoError(t, err)
 	assert.Equal(t, []int64{40, 8}, p.strides)
-	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8, Preset: preset(t, "gt:gpu"), DeviceID: 1, Memory: Managed})
+	p, err = NewPlan(&Spec{Shape: []int64{3, 5}, ItemSize: 8, Preset: preset(t, "gt:gpu"),
+		DeviceID: 1, Memory: Managed})
 	require.NoError(t, err)
 	assert.Equal(t, []int64{32, 5}, p.paddedShape, "the rows are padded as the preset says")
 	assert.Contains(t, p.String(), "Plan(IJ [3 5] of 8 bytes, strides=[8 256]")

@@ -66,7 +66,8 @@ func (c chooser) preset(names []string) *alloc.Preset {
 		return nil
 	}
 	if c.Intn(10) == 0 { // what Register would refuse is a preset in Go, too
-		return &alloc.Preset{Order: alloc.Order(c.Intn(4)), Axes: "JIK", Alignment: c.one(-3, 0, 1, 3, 7, 32, 1<<30)}
+		return &alloc.Preset{Order: alloc.Order(c.Intn(4)), Axes: "JIK",
+			Alignment: c.one(-3, 0, 1, 3, 7, 32, 1<<30)}
 	}
 	p, _ := alloc.FindPreset(names[c.Intn(len(names))])
 	return p
@@ -78,10 +79,13 @@ func (c chooser) spec(names []string) *alloc.Spec {
 		n = 30 + c.Intn(5)
 	}
 	s := &alloc.Spec{
-		Shape: make([]int64, n), ItemSize: c.one(0, 1, 2, 4, 8, 8, 8, 12, 16, 24, 100, 1<<30, 1<<45), Preset: c.preset(names),
-		Padding: c.one(0, 0, 0, 1, 2, 3, 8, -1, -1, -2, 1<<30, math.MaxInt64), ByteAlignment: c.one(0, 0, 0, 1, 8, 64, 256, 4096, 1<<30, 48, -8, 1<<31),
-		Alignment: c.one(0, 0, 0, 1, 3, 4, 32, 1<<24, -1, 1<<24+1), Device: alloc.Device(c.one(0, 0, 1, 2)),
-		DeviceID: c.Intn(3), Memory: alloc.Memory(c.one(0, 0, 1, 2)),
+		Shape: make([]int64, n), ItemSize: c.one(0, 1, 2, 4, 8, 8, 8, 12, 16, 24, 100, 1<<30,
+			1<<45), Preset: c.preset(names),
+		Padding:       c.one(0, 0, 0, 1, 2, 3, 8, -1, -1, -2, 1<<30, math.MaxInt64),
+		ByteAlignment: c.one(0, 0, 0, 1, 8, 64, 256, 4096, 1<<30, 48, -8, 1<<31),
+		Alignment:     c.one(0, 0, 0, 1, 3, 4, 32, 1<<24, -1, 1<<24+1),
+		Device:        alloc.Device(c.one(0, 0, 1, 2)),
+		DeviceID:      c.Intn(3), Memory: alloc.Memory(c.one(0, 0, 1, 2)),
 	}
 	for i := range s.Shape {
 		s.Shape[i] = c.size()
@@ -93,13 +97,17 @@ func (c chooser) spec(names []string) *alloc.Spec {
 		s.Dims = c.dims(n - s.SubShape)
 	}
 	if c.Intn(2) == 0 {
-		s.AlignedIndex = c.list(n-s.SubShape, func() int64 { return c.one(0, 1, 2, 3, 5, 17, 1<<40, math.MaxInt64, -1) })
+		s.AlignedIndex = c.list(n-s.SubShape, func() int64 {
+			return c.one(0, 1, 2, 3, 5, 17, 1<<40,
+				math.MaxInt64, -1)
+		})
 	}
 	if c.Intn(3) == 0 {
 		s.Layout = c.layout(n - c.Intn(2)*s.SubShape)
 	}
 	if c.Intn(300) == 0 {
-		s.ItemSize, s.SubShape, s.Device, s.Memory = c.one(-1, 8), c.Intn(9)-1, alloc.Device(c.Intn(5)-1), alloc.Memory(c.Intn(5)-1)
+		s.ItemSize, s.SubShape, s.Device, s.Memory = c.one(-1, 8), c.Intn(9)-1,
+			alloc.Device(c.Intn(5)-1), alloc.Memory(c.Intn(5)-1)
 	}
 	return s
 }
@@ -142,7 +150,8 @@ func TestThePlannerReadsMemoryBackAsItsOracle(t *testing.T) {
 		shape, strides, dims := make([]int64, n), make([]int64, n), alloc.DefaultDims(n)
 		for i := range n {
 			shape[i] = c.size()
-			strides[i] = c.one(0, 1, 8, 8, 16, 24, 64, 80, -8, -64, int64(c.Intn(1000)), 1<<40, math.MaxInt64, math.MinInt64)
+			strides[i] = c.one(0, 1, 8, 8, 16, 24, 64, 80, -8, -64, int64(c.Intn(1000)), 1<<40,
+				math.MaxInt64, math.MinInt64)
 		}
 		item, addr := c.one(0, 1, 8, 12), uintptr(c.Int63())&^(1<<c.Intn(20)-1)
 		got, other := alloc.Describe(shape, strides, dims, item, addr)

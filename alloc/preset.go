@@ -21,14 +21,16 @@ const (
 	ByName          Order = C.GB_BY_NAME
 	ByIndex         Order = C.GB_BY_INDEX
 	ByIndexReversed Order = C.GB_BY_INDEX_REVERSED
-	ByCaller        Order = C.GB_BY_CALLER // the layout comes with every request (a Python function computes it)
+	// the layout comes with every request (a Python function computes it)
+	ByCaller Order = C.GB_BY_CALLER
 )
 
 func (o Order) String() string {
 	if o < ByName || o > ByCaller {
 		return message.Format("Order(%d)", int(o))
 	}
-	return [...]string{ByName: "by name", ByIndex: "by index", ByIndexReversed: "by index, reversed", ByCaller: "by caller"}[o]
+	return [...]string{ByName: "by name", ByIndex: "by index",
+		ByIndexReversed: "by index, reversed", ByCaller: "by caller"}[o]
 }
 
 // Preset is what a backend wants of its arrays. Those that have a name are kept in C
@@ -47,7 +49,8 @@ func FindPreset(name string) (*Preset, error) {
 	defer C.free(unsafe.Pointer(text))
 	c := C.gb_preset_named(text)
 	if c == nil {
-		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name, presetNames(", ", 500))
+		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name,
+			presetNames(", ", 500))
 	}
 	return &Preset{
 		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
@@ -55,15 +58,16 @@ func FindPreset(name string) (*Preset, error) {
 	}, nil
 }
 
-// Register adds a preset, or takes the place of one of the same name; plans made before stay what they were. A built-in name
-// cannot be taken.
+// Register adds a preset, or takes the place of one of the same name; plans made before stay what
+// they were. A built-in name cannot be taken.
 func Register(p Preset) error {
 	if err := checkName(p.Name); err != nil {
 		return err
 	}
 	name := C.CString(p.Name)
 	defer C.free(unsafe.Pointer(name))
-	c := C.gb_preset{order: C.int32_t(p.Order), device: C.int32_t(p.Device), alignment: C.int64_t(p.Alignment)}
+	c := C.gb_preset{order: C.int32_t(p.Order), device: C.int32_t(p.Device),
+		alignment: C.int64_t(p.Alignment)}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.axes[0])), len(c.axes)-1), p.Axes)
 	var e C.gb_error
 	if C.gb_preset_register(name, &c, &e) != 0 {
@@ -80,9 +84,11 @@ func checkName(name string) error {
 		return ErrInvalid.Errorf("name: a backend needs a non-empty name")
 	}
 	if len(name) > longestName {
-		return ErrInvalid.Errorf("name: %d bytes are too long for a backend's name; at most %d are allowed", len(name), longestName)
+		return ErrInvalid.Errorf("name: %d bytes are too long for a backend's name; at most %d "+
+			"are allowed", len(name), longestName)
 	}
-	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || !utf8.ValidString(name) {
+	if i := strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 ||
+		!utf8.ValidString(name) {
 		return ErrInvalid.Errorf("name: %q has a character that cannot be printed", name)
 	}
 	return nil

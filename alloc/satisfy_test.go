@@ -17,7 +17,8 @@ func ExampleSatisfies() {
 	ifirst, _ := FindPreset("gt:cpu_ifirst")
 	err := Satisfies(&Spec{Shape: []int64{4, 5, 6}, ItemSize: 8, Preset: ifirst}, have, address)
 	fmt.Println(err)
-	fmt.Println(Satisfies(&Spec{Shape: []int64{4, 5, 6}, ItemSize: 8, ByteAlignment: 64}, have, address))
+	fmt.Println(Satisfies(&Spec{Shape: []int64{4, 5, 6}, ItemSize: 8, ByteAlignment: 64}, have,
+		address))
 	// Output:
 	// preset "gt:cpu_ifirst" orders the strides otherwise; strides: wanted [8 32 160] for dims IJK, found [240 48 8]
 	// <nil>
@@ -46,12 +47,17 @@ func TestSatisfiesNamesTheFirstRequirementMissed(t *testing.T) {
 		{Spec{Padding: 4}, plain, at, "padding puts rows on multiples of 32 bytes"},
 		{Spec{Alignment: 8}, plain, at, "padding puts rows on multiples of 64 bytes"},
 		{Spec{Layout: []int32{2, 1, 0}, Padding: 4}, plain, at, "layout orders"},
-		{Spec{Preset: gtmc, Layout: []int32{2, 0, 1}}, describe(8, 280, 40), at, `preset "gtmc" puts rows on multiples of 64 bytes`},
+		{Spec{Preset: gtmc, Layout: []int32{2, 0, 1}}, describe(8, 280, 40), at,
+			`preset "gtmc" puts rows on multiples of 64 bytes`},
 		{Spec{Preset: gtmc}, describe(8, 512, 64), at, ""},
-		{Spec{Preset: gtmc}, describe(8, 512, 64), at + 8, `preset "gtmc": element [0 0 0] must lie on a boundary of 64 bytes, and it lies 8 bytes after one`},
+		{Spec{Preset: gtmc}, describe(8, 512, 64), at + 8,
+			`preset "gtmc": element [0 0 0] must lie on a boundary of 64 bytes, and it lies 8 bytes after one`},
 		{Spec{Preset: gtmc, AlignedIndex: []int64{1, 0, 0}}, describe(8, 512, 64), at + 56, ""},
-		{Spec{ByteAlignment: 4096, AlignedIndex: []int64{0, 1, 1}}, plain, at, "alignment: element [0 1 1] must lie on a boundary of 4096 bytes, and it lies 64 bytes after one"},
-		{Spec{AlignedIndex: []int64{1, 0, 0}}, describe(-336, 56, 8), at, "it lies 48 bytes after one"},
+		{Spec{ByteAlignment: 4096, AlignedIndex: []int64{0, 1, 1}}, plain, at,
+			"alignment: element [0 1 1] must lie on a boundary of 4096 bytes, and it lies 64 " +
+				"bytes after one"},
+		{Spec{AlignedIndex: []int64{1, 0, 0}}, describe(-336, 56, 8), at,
+			"it lies 48 bytes after one"},
 		{Spec{Preset: gpu}, plain, at, `preset "gt:gpu": wanted memory on gpu 0, found it on cpu`},
 		{Spec{Device: GPU, DeviceID: 1}, plain, at, "device: wanted memory on gpu 1"},
 		{Spec{Memory: Pinned}, plain, at, "memory: wanted pinned memory, found plain"},
@@ -66,24 +72,30 @@ func TestSatisfiesNamesTheFirstRequirementMissed(t *testing.T) {
 		require.ErrorAs(t, err, &unmet, "%+v", c.spec)
 		assert.ErrorIs(t, err, ErrInvalid)
 		assert.Contains(t, err.Error(), c.want)
-		if unmet.Wanted.device == CPU && unmet.Wanted.memory == Plain { // the way out: a copy in new memory is what was wanted
+		// the way out: a copy in new memory is what was wanted
+		if unmet.Wanted.device == CPU && unmet.Wanted.memory == Plain {
 			b, err := New(unmet.Wanted)
 			require.NoError(t, err)
 			assert.NoError(t, Satisfies(&c.spec, b.plan, uintptr(b.Data())), "%+v", c.spec)
 			b.Free()
 		}
 	}
-	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 8, ByteAlignment: 3}, plain, at), "byte_alignment: 3")
-	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 4}, plain, at), "items of 4 bytes")
-	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 8}, nil, at), "have: it must describe")
+	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 8, ByteAlignment: 3}, plain,
+		at), "byte_alignment: 3")
+	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 4}, plain, at),
+		"items of 4 bytes")
+	assert.ErrorContains(t, Satisfies(&Spec{Shape: shape, ItemSize: 8}, nil, at),
+		"have: it must describe")
 }
 
 // Whatever is padded, also where the padded index has one element.
 func TestWhatAPlanGivesSatisfiesItsSpec(t *testing.T) {
 	for _, s := range []Spec{
 		{Shape: []int64{1, 7}, ItemSize: 4, Preset: preset(t, "F"), Padding: 8},
-		{Shape: []int64{1, 3}, ItemSize: 12, Preset: &Preset{Name: "own", Order: ByIndexReversed, Alignment: 5}},
-		{Shape: []int64{0, 7, 1}, ItemSize: 8, Preset: preset(t, "gtmc"), ByteAlignment: 4096, AlignedIndex: []int64{0, 2, 0}},
+		{Shape: []int64{1, 3}, ItemSize: 12, Preset: &Preset{Name: "own", Order: ByIndexReversed,
+			Alignment: 5}},
+		{Shape: []int64{0, 7, 1}, ItemSize: 8, Preset: preset(t, "gtmc"), ByteAlignment: 4096,
+			AlignedIndex: []int64{0, 2, 0}},
 	} {
 		p, err := NewPlan(&s)
 		require.NoError(t, err)
@@ -110,7 +122,8 @@ func TestWhatTheTableSaysIsMissed(t *testing.T) {
 		}{Shape: []int64{5, 6, 7}}
 		require.NoError(t, json.Unmarshal([]byte(line), &row))
 		s := Spec{
-			Shape: row.Shape, ItemSize: 8, Layout: row.Layout, AlignedIndex: row.AlignedIndex, ByteAlignment: row.ByteAlignment, Padding: row.Padding,
+			Shape: row.Shape, ItemSize: 8, Layout: row.Layout, AlignedIndex: row.AlignedIndex,
+			ByteAlignment: row.ByteAlignment, Padding: row.Padding,
 		}
 		if row.Backend != "" {
 			s.Preset = preset(t, row.Backend)

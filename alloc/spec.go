@@ -50,19 +50,22 @@ const (
 // ItemSize means the default: without a preset C order on the host, with one what
 // the preset says.
 type Spec struct {
-	Shape         []int64
-	SubShape      int // how many trailing indices came with a sub-shape dtype; the lists below leave them out
+	Shape []int64
+	// how many trailing indices came with a sub-shape dtype; the lists below leave them out
+	SubShape      int
 	ItemSize      int64
 	Preset        *Preset // nil: "C"; FindPreset gives one by its name
 	Dims          []Dim   // nil: DefaultDims
 	AlignedIndex  []int64 // nil: zeros
 	Layout        []int32 // nil: the preset's
 	ByteAlignment int64   // bytes, a power of two; 0: 64 on the host, 256 on a device
-	Padding       int64   // items that rows are rounded up to, or PadAsPreset, PadNone, PadToBoundary
-	Alignment     int64   // items; 0: the preset's. Unlike Padding it moves the boundary too (GDP-3's alignment)
-	Device        Device
-	DeviceID      int
-	Memory        Memory
+	// items that rows are rounded up to, or PadAsPreset, PadNone, PadToBoundary
+	Padding int64
+	// items; 0: the preset's. Unlike Padding it moves the boundary too (GDP-3's alignment)
+	Alignment int64
+	Device    Device
+	DeviceID  int
+	Memory    Memory
 }
 
 // Limits of a request. They keep every product below 2^63.

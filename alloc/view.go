@@ -26,7 +26,8 @@ func (b *Buffer) View(t Type) (View, error) {
 		return View{}, ErrInvalid.Errorf("t: unknown element type %d", int32(t))
 	}
 	if size := t.Size(); size != b.plan.itemSize && t != Raw {
-		return View{}, ErrInvalid.Errorf("t: an element of type %v has %d bytes, one of the plan %d",
+		return View{}, ErrInvalid.Errorf("t: an element of type %v has %d bytes, one of the plan "+
+			"%d",
 			t, size, b.plan.itemSize)
 	}
 	p := b.plan
@@ -41,7 +42,8 @@ func (v *View) ElementSize() int64 {
 	return v.Type.Size()
 }
 
-// Check says what is wrong with a view, which the caller calls arg; nil where its elements can be found.
+// Check says what is wrong with a view, which the caller calls arg; nil where its elements can be
+// found.
 func (v *View) Check(arg string) error {
 	if !v.Type.Known() {
 		return ErrInvalid.Errorf("%s: unknown element type %d", arg, int32(v.Type))
@@ -54,7 +56,8 @@ func (v *View) Check(arg string) error {
 		return ErrInvalid.Errorf("%s: ItemSize %d; give 0 or more bytes", arg, v.ItemSize)
 	}
 	if len(v.Shape) != len(v.Strides) || len(v.Shape) > MaxViewDims {
-		return ErrInvalid.Errorf("%s: %d dimensions and %d strides; give as many of each, at most %d",
+		return ErrInvalid.Errorf("%s: %d dimensions and %d strides; give as many of each, at most "+
+			"%d",
 			arg, len(v.Shape), len(v.Strides), int(MaxViewDims))
 	}
 	for i, n := range v.Shape {

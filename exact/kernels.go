@@ -6,7 +6,8 @@ import "C"
 
 import "unsafe"
 
-// useKernels chooses another instruction set, for transfer too, and says whether this processor has it; for tests.
+// useKernels chooses another instruction set, for transfer too, and says whether this processor has
+// it; for tests.
 func useKernels(name string) bool {
 	text := C.CString(name)
 	defer C.free(unsafe.Pointer(text))

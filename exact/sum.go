@@ -19,8 +19,8 @@ import (
 // Words is the length of a Sum.
 const Words = C.GB_EXACT_WORDS
 
-// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up word
-// by word, by any reduction of integers, if [Sum.Merge] with a zero Sum follows.
+// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up
+// word by word, by any reduction of integers, if [Sum.Merge] with a zero Sum follows.
 type Sum [Words]int64
 
 // Add adds every element of an array of real numbers. After an error, that of a context that ended
@@ -96,11 +96,11 @@ func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) erro
 
 func refused(x, y *transfer.View) error {
 	if y == nil {
-		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed; give real numbers "+
-			"of at most 8 bytes", x.Type)
+		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed; give real "+
+			"numbers of at most 8 bytes", x.Type)
 	}
-	return alloc.ErrInvalid.Errorf("x, y: products of elements of type %v and %v cannot be summed; "+
-		"give both floats or both integers, of at most 8 bytes", x.Type, y.Type)
+	return alloc.ErrInvalid.Errorf("x, y: products of elements of type %v and %v cannot be "+
+		"summed; give both floats or both integers, of at most 8 bytes", x.Type, y.Type)
 }
 
 // run does the work of a sum in slices, between which the context is asked.
@@ -130,7 +130,8 @@ func (s *Sum) scaled() *big.Int {
 
 // Float64 is the sum, rounded once: beyond the range an infinity, of infinities of both signs NaN.
 func (s *Sum) Float64() float64 {
-	nans, infinities, negative := s[C.GB_EXACT_CHUNKS], s[C.GB_EXACT_CHUNKS+1], s[C.GB_EXACT_CHUNKS+2]
+	nans, infinities, negative := s[C.GB_EXACT_CHUNKS], s[C.GB_EXACT_CHUNKS+1],
+		s[C.GB_EXACT_CHUNKS+2]
 	switch {
 	case nans > 0 || infinities > 0 && negative > 0:
 		return math.NaN()

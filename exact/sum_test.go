@@ -21,7 +21,8 @@ var none transfer.Options
 
 // doubles is memory that Go does not manage.
 func doubles(t *testing.T, n int) []float64 {
-	memory, err := syscall.Mmap(-1, 0, 8*n+8, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	memory, err := syscall.Mmap(-1, 0, 8*n+8, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Munmap(memory) })
 	return unsafe.Slice((*float64)(unsafe.Pointer(&memory[0])), n)
@@ -29,7 +30,8 @@ func doubles(t *testing.T, n int) []float64 {
 
 func row(x []float64, step int) transfer.View {
 	n := (len(x) + step - 1) / step
-	return transfer.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: alloc.Float64, Shape: []int64{int64(n)}, Strides: []int64{int64(8 * step)}}
+	return transfer.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: alloc.Float64,
+		Shape: []int64{int64(n)}, Strides: []int64{int64(8 * step)}}
 }
 
 // precise is a big.Float in which sums and products of doubles are exact.
@@ -48,7 +50,8 @@ func TestEverySetOfKernelsIsExact(t *testing.T) {
 		if !useKernels(name) {
 			continue
 		}
-		for _, spread := range [][2]int{{0, 1}, {-40, 40}, {-300, 300}, {-1074, 1000}, {-1074, -1010}, {-540, -480}, {480, 520}} {
+		for _, spread := range [][2]int{{0, 1}, {-40, 40}, {-300, 300}, {-1074, 1000},
+			{-1074, -1010}, {-540, -480}, {480, 520}} {
 			for _, n := range []int{1, 31, 700, 2048, 5000} {
 				x, y := doubles(t, n), doubles(t, n)
 				for i := range x {
@@ -59,13 +62,16 @@ func TestEverySetOfKernelsIsExact(t *testing.T) {
 					sum, products := precise(0), precise(0)
 					for i := 0; i < n; i += step {
 						sum.Add(sum, precise(x[i]))
-						products.Add(products, new(big.Float).SetPrec(4400).Mul(precise(x[i]), precise(y[i])))
+						products.Add(products, new(big.Float).SetPrec(4400).Mul(precise(x[i]),
+							precise(y[i])))
 					}
 					var s, p Sum
 					require.NoError(t, s.Add(row(x, step), none))
 					require.NoError(t, p.AddProducts(row(x, step), row(y, step), none))
-					require.Equal(t, bitsOf(sum), math.Float64bits(s.Float64()), "%s: sum of %d with exponents %v", name, n, spread)
-					require.Equal(t, bitsOf(products), math.Float64bits(p.Float64()), "%s: products of %d with exponents %v", name, n, spread)
+					require.Equal(t, bitsOf(sum), math.Float64bits(s.Float64()),
+						"%s: sum of %d with exponents %v", name, n, spread)
+					require.Equal(t, bitsOf(products), math.Float64bits(p.Float64()),
+						"%s: products of %d with exponents %v", name, n, spread)
 				}
 			}
 		}
@@ -78,8 +84,10 @@ func TestSpecialValues(t *testing.T) {
 		values []float64
 		want   float64
 	}{
-		{nil, 0}, {[]float64{inf, 1}, inf}, {[]float64{-inf, 1}, -inf}, {[]float64{math.MaxFloat64, math.MaxFloat64}, inf},
-		{[]float64{math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64}, math.MaxFloat64}, {[]float64{math.SmallestNonzeroFloat64}, math.SmallestNonzeroFloat64},
+		{nil, 0}, {[]float64{inf, 1}, inf}, {[]float64{-inf, 1}, -inf},
+		{[]float64{math.MaxFloat64, math.MaxFloat64}, inf},
+		{[]float64{math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64}, math.MaxFloat64},
+		{[]float64{math.SmallestNonzeroFloat64}, math.SmallestNonzeroFloat64},
 	} {
 		x := doubles(t, len(c.values))
 		copy(x, c.values)
@@ -106,7 +114,8 @@ func TestWhatCannotBeSummed(t *testing.T) {
 	whole := row(x, 1)
 	whole.Type = alloc.Int64
 	assert.ErrorContains(t, s.AddProducts(row(x, 1), whole, none), "both floats or both integers")
-	assert.ErrorContains(t, s.AddProducts(row(x, 1), row(x[:2], 1), none), "y: shape [2]; x has [4]")
+	assert.ErrorContains(t, s.AddProducts(row(x, 1), row(x[:2], 1), none),
+		"y: shape [2]; x has [4]")
 	bad = row(x, 1)
 	bad.Shape = []int64{-1}
 	assert.ErrorContains(t, s.Add(bad, none), "x: Shape[0] is -1")

@@ -64,10 +64,12 @@ func TestConversionsAreNumPys(t *testing.T) {
 					copy(src[(r*n+int64(i))*from.Size():], value)
 				}
 			}
-			require.NoError(t, Copy(dense(dst, to, repeat*n), dense(src, from, repeat*n), Options{}))
+			require.NoError(t, Copy(dense(dst, to, repeat*n), dense(src, from, repeat*n),
+				Options{}))
 			for i := range repeat * n {
 				got := dst[i*to.Size() : (i+1)*to.Size()]
-				assert.True(t, sameValue(to, want[i%n], got), "%v to %v: %s gave %x", from, to, cells[i%n], got)
+				assert.True(t, sameValue(to, want[i%n], got), "%v to %v: %s gave %x", from, to,
+					cells[i%n], got)
 			}
 		}
 	})
@@ -83,13 +85,19 @@ func TestBoolsAreTrueOrFalse(t *testing.T) {
 
 func TestUnknownConversionsAreRefused(t *testing.T) {
 	memory := mapped(t, 64)
-	dst, src := dense(memory, alloc.Float64, 2), View{Data: base(memory[32:]), Type: alloc.Raw, ItemSize: 8, Shape: []int64{2}, Strides: []int64{8}}
-	assert.ErrorContains(t, Copy(dst, src, Options{}), "src: elements of type raw do not convert to float64 of dst")
+	dst, src := dense(memory, alloc.Float64, 2), View{Data: base(memory[32:]), Type: alloc.Raw,
+		ItemSize: 8, Shape: []int64{2}, Strides: []int64{8}}
+	assert.ErrorContains(t, Copy(dst, src, Options{}),
+		"src: elements of type raw do not convert to float64 of dst")
 	src.ItemSize = -1
 	assert.ErrorContains(t, Copy(dst, src, Options{}), "src: ItemSize -1")
 	assert.ErrorContains(t, Copy(View{Type: 99}, src, Options{}), "dst: unknown element type 99")
-	assert.ErrorContains(t, Copy(dst, dense(memory, alloc.Float64, 3), Options{}), "src: shape [3]; dst has [2]")
-	assert.ErrorContains(t, Copy(View{Shape: []int64{-1}, Strides: []int64{8}, Type: alloc.Int8}, src, Options{}), "dst: Shape[0] is -1")
-	assert.ErrorContains(t, Fill(dst, "x", Options{}), "value: expected a number, or the bytes of an element of dst; got string")
-	assert.ErrorContains(t, Fill(dst, []byte{1}, Options{}), "value: 1 bytes; an element of dst has 8")
+	assert.ErrorContains(t, Copy(dst, dense(memory, alloc.Float64, 3), Options{}),
+		"src: shape [3]; dst has [2]")
+	assert.ErrorContains(t, Copy(View{Shape: []int64{-1}, Strides: []int64{8}, Type: alloc.Int8},
+		src, Options{}), "dst: Shape[0] is -1")
+	assert.ErrorContains(t, Fill(dst, "x", Options{}),
+		"value: expected a number, or the bytes of an element of dst; got string")
+	assert.ErrorContains(t, Fill(dst, []byte{1}, Options{}),
+		"value: 1 bytes; an element of dst has 8")
 }

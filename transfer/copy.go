@@ -13,7 +13,8 @@ const Slice = 50 * time.Millisecond
 
 // Options of a copy or fill; the zero value is right for most.
 type Options struct {
-	Context  context.Context    // asked first and after every Slice, ends the work; nil: nothing does
+	// asked first and after every Slice, ends the work; nil: nothing does
+	Context  context.Context
 	Progress func(done float64) // called after every Slice, and at the end with 1; nil: not
 }
 

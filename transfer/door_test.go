@@ -24,7 +24,8 @@ type (
 // what a conversion in Go gives.
 func TestFillTakesEveryNumber(t *testing.T) {
 	values := []any{
-		true, int(3), int8(3), int16(3), int32(3), int64(3), uint(3), uint8(3), uint16(3), uint32(3),
+		true, int(3), int8(3), int16(3), int32(3), int64(3), uint(3), uint8(3), uint16(3),
+		uint32(3),
 		uint64(3), uintptr(3), float32(3), float64(3), complex64(3), complex128(3),
 		kelvin(3), level(3), wet(true), wave(3),
 	}
@@ -52,11 +53,15 @@ func TestFillTakesEveryNumber(t *testing.T) {
 	} {
 		err := Fill(dense(memory, alloc.Float64, 3), value, Options{})
 		require.ErrorIs(t, err, alloc.ErrType)
-		assert.ErrorContains(t, err, "value: expected a number, or the bytes of an element of dst; "+why)
+		assert.ErrorContains(t, err, "value: expected a number, or the bytes of an element of "+
+			"dst; "+why)
 	}
-	assert.ErrorContains(t, Fill(dense(memory, alloc.Float64, 3), []byte{1}, Options{}), "value: 1 bytes")
-	raw := View{Data: base(memory), Type: alloc.Raw, ItemSize: 8, Shape: []int64{1}, Strides: []int64{8}}
-	assert.ErrorContains(t, Fill(raw, 1, Options{}), "value: elements of type int64 do not convert to raw")
+	assert.ErrorContains(t, Fill(dense(memory, alloc.Float64, 3), []byte{1}, Options{}),
+		"value: 1 bytes")
+	raw := View{Data: base(memory), Type: alloc.Raw, ItemSize: 8, Shape: []int64{1},
+		Strides: []int64{8}}
+	assert.ErrorContains(t, Fill(raw, 1, Options{}),
+		"value: elements of type int64 do not convert to raw")
 }
 
 // What a view says is looked at before an address is used.
@@ -70,7 +75,10 @@ func TestViewsThatAreNone(t *testing.T) {
 		"2 dimensions and 1 strides":                func(v *View) { v.Strides = v.Strides[:1] },
 		"Shape[1] is -3":                            func(v *View) { v.Shape = []int64{2, -3} },
 		"ItemSize 4; an element of type float64":    func(v *View) { v.ItemSize = 4 },
-		"ItemSize -8; give 0 or more bytes":         func(v *View) { v.Type, v.ItemSize = alloc.Raw, -8 },
+		"ItemSize -8; give 0 or more bytes": func(v *View) {
+			v.Type, v.ItemSize = alloc.Raw,
+				-8
+		},
 	} {
 		bad := good
 		change(&bad)
@@ -85,12 +93,14 @@ func TestViewsThatAreNone(t *testing.T) {
 	nothing := View{Type: alloc.Float64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
 	assert.NoError(t, Copy(nothing, nothing, Options{}))
 	assert.NoError(t, Fill(nothing, 1, Options{}))
-	assert.ErrorContains(t, Fill(View{Type: alloc.Float64}, 1, Options{}), "dst: Data is nil, and shape [] has elements")
+	assert.ErrorContains(t, Fill(View{Type: alloc.Float64}, 1, Options{}),
+		"dst: Data is nil, and shape [] has elements")
 }
 
 // Elements that no kernel converts are moved.
 func TestLongDoublesAndTimesAreMoved(t *testing.T) {
-	for _, kind := range []alloc.Type{alloc.LongDouble, alloc.CLongDouble, alloc.Datetime, alloc.Timedelta} {
+	for _, kind := range []alloc.Type{alloc.LongDouble, alloc.CLongDouble, alloc.Datetime,
+		alloc.Timedelta} {
 		memory := mapped(t, int(12*kind.Size()))
 		for i := range memory {
 			memory[i] = byte(i)
@@ -99,10 +109,12 @@ func TestLongDoublesAndTimesAreMoved(t *testing.T) {
 		require.NoError(t, Copy(dst, src, Options{}))
 		assert.Equal(t, memory[3*kind.Size():4*kind.Size()], memory[7*kind.Size():8*kind.Size()])
 		other := dense(memory, alloc.Int64, 3, 2)
-		assert.ErrorContains(t, Copy(dst, other, Options{}), "src: elements of type int64 do not convert to")
+		assert.ErrorContains(t, Copy(dst, other, Options{}),
+			"src: elements of type int64 do not convert to")
 	}
 	memory := mapped(t, 16)
-	assert.ErrorContains(t, Copy(dense(memory, alloc.Datetime, 2), dense(memory, alloc.Timedelta, 2), Options{}),
+	assert.ErrorContains(t, Copy(dense(memory, alloc.Datetime, 2),
+		dense(memory, alloc.Timedelta, 2), Options{}),
 		"src: elements of type timedelta64 do not convert to datetime64 of dst")
 }
 
@@ -115,6 +127,7 @@ func TestACancelledContextIsAskedFirst(t *testing.T) {
 	progress := func(float64) { t.Error("nothing is done") }
 	opts := Options{Context: ctx, Progress: progress}
 	assert.ErrorIs(t, Fill(v, 1.0, opts), context.Canceled)
-	assert.ErrorIs(t, Copy(v, dense(mapped(t, 8<<10), alloc.Float64, 1<<10), opts), context.Canceled)
+	assert.ErrorIs(t, Copy(v, dense(mapped(t, 8<<10), alloc.Float64, 1<<10), opts),
+		context.Canceled)
 	assert.Equal(t, 0.0, math.Float64frombits(*(*uint64)(unsafe.Pointer(&memory[0]))))
 }

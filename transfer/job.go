@@ -27,7 +27,8 @@ type Job struct {
 
 const jobName = "transfer.Job"
 
-var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views need")
+var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views " +
+	"need")
 
 func newJob(dst *View) (*Job, *C.gb_copy_task, error) {
 	task := (*C.gb_copy_task)(C.calloc(1, C.sizeof_gb_copy_task))
@@ -65,7 +66,8 @@ func planned(job *Job, rc C.int, arg string, dst, src alloc.Type) (*Job, error) 
 }
 
 func noCast(arg string, dst, src alloc.Type) error {
-	return alloc.ErrInvalid.Errorf("%s: elements of type %v do not convert to %v of dst", arg, src, dst)
+	return alloc.ErrInvalid.Errorf("%s: elements of type %v do not convert to %v of dst", arg, src,
+		dst)
 }
 
 // PlanCopy prepares the copying of src into dst, which have the same shape.
@@ -74,7 +76,8 @@ func PlanCopy(dst, src View) (*Job, error) {
 		return nil, err
 	}
 	if !slices.Equal(dst.Shape, src.Shape) {
-		return nil, alloc.ErrInvalid.Errorf("src: shape %v; dst has %v (give repeated indices a stride of 0)",
+		return nil, alloc.ErrInvalid.Errorf("src: shape %v; dst has %v (give repeated indices a "+
+			"stride of 0)",
 			src.Shape, dst.Shape)
 	}
 	if typeOf(dst.Type) == typeOf(src.Type) && dst.Type != src.Type {
@@ -111,7 +114,8 @@ func PlanFill(dst View, value any) (*Job, error) {
 	} else {
 		copy(unsafe.Slice((*byte)(at), len(task.value)), element)
 	}
-	rc := C.gb_copy_plan_fill(&task.copy, &task.dst, at, C.int(typeOf(kind)), C.int64_t(len(element)))
+	rc := C.gb_copy_plan_fill(&task.copy, &task.dst, at, C.int(typeOf(kind)),
+		C.int64_t(len(element)))
 	return planned(job, rc, "value", dst.Type, kind)
 }
 
@@ -123,7 +127,8 @@ func elementOf(dst *View, value any) ([]byte, alloc.Type, error) {
 		return bytesOf(v.Bool()), alloc.Bool, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return bytesOf(v.Int()), alloc.Int64, nil
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr:
 		return bytesOf(v.Uint()), alloc.Uint64, nil
 	case reflect.Float32, reflect.Float64:
 		return bytesOf(v.Float()), alloc.Float64, nil
@@ -143,7 +148,8 @@ func elementOf(dst *View, value any) ([]byte, alloc.Type, error) {
 	if v.IsValid() {
 		name = v.Type().String()
 	}
-	return nil, 0, alloc.ErrType.Errorf("value: expected a number, or the bytes of an element of dst; got %s", name)
+	return nil, 0, alloc.ErrType.Errorf("value: expected a number, or the bytes of an element of "+
+		"dst; got %s", name)
 }
 
 func bytesOf[T bool | int64 | uint64 | float64 | complex128](x T) []byte {

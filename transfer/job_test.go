@@ -18,7 +18,8 @@ func filledViews(t *testing.T, n int64) (dst, src View, dstMemory, srcMemory []b
 	for i := range srcMemory {
 		srcMemory[i] = byte(i * 7)
 	}
-	return dense(dstMemory, alloc.Int64, n, n), transposed(dense(srcMemory, alloc.Int64, n, n)), dstMemory, srcMemory
+	return dense(dstMemory, alloc.Int64, n, n), transposed(dense(srcMemory, alloc.Int64, n, n)),
+		dstMemory, srcMemory
 }
 
 func TestAJobGoesOnWhereItStopped(t *testing.T) {
@@ -93,7 +94,8 @@ func TestCopyOntoItselfAndOfNothing(t *testing.T) {
 // More elements than 63 bits count, all in one place.
 func TestSizesThatOverflow(t *testing.T) {
 	memory := mapped(t, 16)
-	v := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31}, Strides: []int64{0, 0, 0}}
+	v := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31},
+		Strides: []int64{0, 0, 0}}
 	assert.ErrorContains(t, Copy(v, v, Options{}), "more elements than 64 bits can count")
 }
 

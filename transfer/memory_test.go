@@ -17,7 +17,8 @@ func mapped(t testing.TB, size int) []byte {
 	t.Helper()
 	page := os.Getpagesize()
 	body := (size + page - 1) / page * page
-	memory, err := syscall.Mmap(-1, 0, body+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	memory, err := syscall.Mmap(-1, 0, body+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Mprotect(memory[:page], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(memory[page+body:], syscall.PROT_NONE))
@@ -29,7 +30,8 @@ func base(memory []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData
 
 // dense is a view of memory with the last index fastest.
 func dense(memory []byte, kind alloc.Type, shape ...int64) View {
-	v := View{Data: base(memory), Type: kind, ItemSize: kind.Size(), Shape: shape, Strides: make([]int64, len(shape))}
+	v := View{Data: base(memory), Type: kind, ItemSize: kind.Size(), Shape: shape,
+		Strides: make([]int64, len(shape))}
 	step := v.ItemSize
 	for i := len(shape) - 1; i >= 0; i-- {
 		v.Strides[i] = step

@@ -45,7 +45,11 @@ type number struct {
 	write func(p unsafe.Pointer, value float64)
 }
 
-func plain[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64]() number {
+type plainNumber interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
+func plain[T plainNumber]() number {
 	return number{
 		func(p unsafe.Pointer) float64 { return float64(*(*T)(p)) },
 		func(p unsafe.Pointer, value float64) { *(*T)(p) = T(value) },
@@ -59,15 +63,18 @@ var (
 			func(p unsafe.Pointer) float64 { return float64(min(*(*uint8)(p), 1)) },
 			func(p unsafe.Pointer, value float64) { *(*bool)(p) = value != 0 },
 		},
-		alloc.Int8: plain[int8](), alloc.Int16: plain[int16](), alloc.Int32: plain[int32](), alloc.Int64: plain[int64](),
-		alloc.Uint8: plain[uint8](), alloc.Uint16: plain[uint16](), alloc.Uint32: plain[uint32](), alloc.Uint64: plain[uint64](),
+		alloc.Int8: plain[int8](), alloc.Int16: plain[int16](), alloc.Int32: plain[int32](),
+		alloc.Int64: plain[int64](),
+		alloc.Uint8: plain[uint8](), alloc.Uint16: plain[uint16](), alloc.Uint32: plain[uint32](),
+		alloc.Uint64: plain[uint64](),
 		alloc.Float16: {
 			func(p unsafe.Pointer) float64 { return fromHalf(*(*uint16)(p)) },
 			func(p unsafe.Pointer, value float64) { *(*uint16)(p) = toHalf(value) },
 		},
 		alloc.Float32: plain[float32](), alloc.Float64: plain[float64](),
 	}
-	realOf = map[alloc.Type]alloc.Type{alloc.Complex64: alloc.Float32, alloc.Complex128: alloc.Float64}
+	realOf = map[alloc.Type]alloc.Type{alloc.Complex64: alloc.Float32,
+		alloc.Complex128: alloc.Float64}
 )
 
 // parts are the numbers of an element: its own, or a real and an imaginary one.

@@ -15,7 +15,8 @@ import (
 
 // cut makes a random view of a random piece of memory: any order of axes, gaps,
 // steps, directions. Elements come out where no two of them overlap.
-func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []int64) (View, []byte) {
+func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []int64) (View,
+	[]byte) {
 	v := View{Type: kind, ItemSize: itemSize, Shape: shape, Strides: make([]int64, len(shape))}
 	step, first := itemSize, int64(0)
 	for _, i := range r.Perm(len(shape)) {
@@ -42,7 +43,8 @@ func scribble(r *rand.Rand, v View, memory []byte) {
 	}
 	if v.Type != alloc.Raw {
 		each(v.Shape, func(index []int64) {
-			copy(memory[place(v, memory, index):], encode(v.Type, float64(r.IntN(500))/4, float64(r.IntN(100))))
+			copy(memory[place(v, memory, index):], encode(v.Type, float64(r.IntN(500))/4,
+				float64(r.IntN(100))))
 		})
 	}
 }
@@ -74,7 +76,8 @@ func randomTypes(r *rand.Rand) (to, from alloc.Type, toSize, fromSize int64) {
 }
 
 func describe(dst, src View) string {
-	return fmt.Sprintf("%v (%d) strides %v <- %v (%d) strides %v, shape %v", dst.Type, dst.ItemSize, dst.Strides, src.Type, src.ItemSize, src.Strides, dst.Shape)
+	return fmt.Sprintf("%v (%d) strides %v <- %v (%d) strides %v, shape %v", dst.Type, dst.ItemSize,
+		dst.Strides, src.Type, src.ItemSize, src.Strides, dst.Shape)
 }
 
 // check copies and compares every byte of the target's memory with the oracle's.
@@ -82,7 +85,8 @@ func check(t *testing.T, dst, src View, dstMemory, srcMemory []byte) {
 	want, values := bytes.Clone(dstMemory), bytes.Clone(srcMemory)
 	each(dst.Shape, func(index []int64) {
 		from := place(src, srcMemory, index)
-		copy(want[place(dst, dstMemory, index):], convert(dst.Type, src.Type, values[from:from+src.ItemSize]))
+		copy(want[place(dst, dstMemory, index):], convert(dst.Type, src.Type,
+			values[from:from+src.ItemSize]))
 	})
 	require.NoError(t, Copy(dst, src, Options{}))
 	require.True(t, bytes.Equal(want, dstMemory), describe(dst, src))
@@ -184,8 +188,11 @@ func TestOverlapIsAsIfCopiedFirst(t *testing.T) {
 func TestLargeCopies(t *testing.T) {
 	defer setThreads(0)
 	setThreads(3)
-	shapes := [][]int64{{70, 256, 300}, {257, 255, 129}, {1 << 22}, {3, 1500000}, {1500000, 3}, {64, 70, 40, 33}}
-	pairs := [][2]alloc.Type{{alloc.Float64, alloc.Float64}, {alloc.Float32, alloc.Float64}, {alloc.Float64, alloc.Float32}, {alloc.Int16, alloc.Int16}, {alloc.Complex128, alloc.Complex128}, {alloc.Uint8, alloc.Uint8}}
+	shapes := [][]int64{{70, 256, 300}, {257, 255, 129}, {1 << 22}, {3, 1500000}, {1500000, 3},
+		{64, 70, 40, 33}}
+	pairs := [][2]alloc.Type{{alloc.Float64, alloc.Float64}, {alloc.Float32, alloc.Float64},
+		{alloc.Float64, alloc.Float32}, {alloc.Int16, alloc.Int16},
+		{alloc.Complex128, alloc.Complex128}, {alloc.Uint8, alloc.Uint8}}
 	if testing.Short() {
 		pairs = pairs[:2]
 	}
@@ -197,7 +204,8 @@ func TestLargeCopies(t *testing.T) {
 			for _, n := range shape {
 				elements *= n
 			}
-			srcMemory, dstMemory := mapped(t, int(elements*pair[1].Size())), mapped(t, int(elements*pair[0].Size())+8)
+			srcMemory, dstMemory := mapped(t, int(elements*pair[1].Size())),
+				mapped(t, int(elements*pair[0].Size())+8)
 			src := dense(srcMemory, pair[1], shape...)
 			reversed := slices.Clone(shape)
 			slices.Reverse(reversed)
@@ -218,8 +226,10 @@ func TestLargeCopies(t *testing.T) {
 				for j := range index {
 					index[j] = r.Int64N(shape[j])
 				}
-				from, to := srcMemory[place(src, srcMemory, index):], dstMemory[place(dst, dstMemory, index):]
-				require.Equal(t, convert(pair[0], pair[1], from[:src.ItemSize]), to[:dst.ItemSize], describe(dst, src))
+				from, to := srcMemory[place(src, srcMemory, index):],
+					dstMemory[place(dst, dstMemory, index):]
+				require.Equal(t, convert(pair[0], pair[1], from[:src.ItemSize]), to[:dst.ItemSize],
+					describe(dst, src))
 			}
 			again := mapped(t, len(srcMemory))
 			require.NoError(t, Copy(dense(again, pair[1], shape...), dst, Options{}))
@@ -253,7 +263,8 @@ func TestFillSetsEveryElementAndNoOther(t *testing.T) {
 				value = element
 			case r.IntN(2) == 0:
 				value = complex(value.(float64), 3)
-				element = convert(to, alloc.Complex128, encode(alloc.Complex128, real(value.(complex128)), 3))
+				element = convert(to, alloc.Complex128, encode(alloc.Complex128,
+					real(value.(complex128)), 3))
 			default:
 				element = encode(to, value.(float64), 0)
 			}

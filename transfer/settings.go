@@ -39,8 +39,8 @@ func (j *Job) runTiles(first, end int64) {
 func setThreads(n int) { work.SetThreads(n) }
 
 // NumThreads is how many threads a large copy uses: what SetNumThreads said, else
-// GRIDBUF_NUM_THREADS, else the processors that this process may use: those of its affinity mask, and no more than
-// the CPU quota of its control groups. It is the number of every package.
+// GRIDBUF_NUM_THREADS, else the processors that this process may use: those of its affinity mask,
+// and no more than the CPU quota of its control groups. It is the number of every package.
 func NumThreads() int { return work.Threads() }
 
 // SetNumThreads sets the number of threads for this process.

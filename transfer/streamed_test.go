@@ -11,8 +11,8 @@ import (
 )
 
 // relaid is a view of new memory whose axes lie in it in the given order, slowest first. Some axes
-// are followed by a gap, the first element lies anywhere in a cache line, and the last one often ends
-// where a page begins that must not be touched.
+// are followed by a gap, the first element lies anywhere in a cache line, and the last one often
+// ends where a page begins that must not be touched.
 func relaid(r *rand.Rand, t *testing.T, kind alloc.Type, size int64, shape []int64, order []int,
 	gap int64,
 ) (View, []byte) {

@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// Handle is a field of every type whose Free gives something back to C. The zero Handle holds nothing.
+// Handle is a field of every type whose Free gives something back to C. The zero Handle holds
+// nothing.
 type Handle struct {
 	_    noCopy
 	self *Handle // the address where Hold was called: a copy has another
@@ -45,8 +46,8 @@ func (h *Handle) Address(name string) unsafe.Pointer {
 	return h.at
 }
 
-// Take ends the holding and gives the address to one caller; nil to every later one, and of the zero
-// value. A copy panics.
+// Take ends the holding and gives the address to one caller; nil to every later one, and of the
+// zero value. A copy panics.
 func (h *Handle) Take(name string) unsafe.Pointer {
 	if h.self != h && h.self != nil {
 		panic(name + ": " + h.Fault())

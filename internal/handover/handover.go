@@ -1,5 +1,5 @@
-// Package handover takes the records of C out of what package gufunc gives, for the extension, which
-// frees them itself. A program that uses the module cannot import it.
+// Package handover takes the records of C out of what package gufunc gives, for the extension,
+// which frees them itself. A program that uses the module cannot import it.
 package handover
 
 import "unsafe"

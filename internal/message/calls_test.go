@@ -26,9 +26,11 @@ type listed struct {
 	Module                  *struct{ Main bool }
 }
 
-// packages lists what the extension is made of, and the other rooms, with what the compiler says of each to importers.
+// packages lists what the extension is made of, and the other rooms, with what the compiler says of
+// each to importers.
 func packages(t *testing.T) (ours []listed, export map[string]string) {
-	command := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,Module", "gridbuf/...")
+	command := exec.Command("go", "list", "-export", "-deps",
+		"-json=ImportPath,Dir,Export,GoFiles,CgoFiles,Module", "gridbuf/...")
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	require.NoError(t, err)
@@ -47,22 +49,29 @@ func packages(t *testing.T) (ours []listed, export map[string]string) {
 	}
 }
 
-// Format knows fewer types and verbs than package fmt, and the compiler does not see which it is given.
+// Format knows fewer types and verbs than package fmt, and the compiler does not see which it is
+// given.
 func TestEveryCallIsUnderstood(t *testing.T) {
 	ours, export := packages(t)
 	files := token.NewFileSet()
-	load := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(export[path]) })
+	load := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser,
+		error) {
+		return os.Open(export[path])
+	})
 	seen := 0
 	for _, p := range ours {
 		var parsed []*ast.File
 		for _, name := range append(p.GoFiles, p.CgoFiles...) {
-			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil,
+				parser.SkipObjectResolution)
 			require.NoError(t, err)
 			parsed = append(parsed, file)
 		}
-		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{},
+			Uses: map[*ast.Ident]types.Object{}}
 		checker := types.Config{Importer: load, FakeImportC: true, Error: func(error) {}}
-		_, _ = checker.Check(p.ImportPath, files, parsed, info) // C's types are unknown to it, which is as well: they are not integers of Go
+		// C's types are unknown to it, which is as well: they are not integers of Go
+		_, _ = checker.Check(p.ImportPath, files, parsed, info)
 		for _, file := range parsed {
 			ast.Inspect(file, func(n ast.Node) bool {
 				call, ok := n.(*ast.CallExpr)
@@ -154,12 +163,14 @@ func typeOf(arg ast.Expr, info *types.Info) types.Type {
 }
 
 func fits(verb byte, kind types.Type) bool {
-	word := types.Implements(kind, says("Error")) || types.Implements(kind, says("String")) || kind == types.Typ[types.String]
+	word := types.Implements(kind, says("Error")) || types.Implements(kind, says("String")) ||
+		kind == types.Typ[types.String]
 	list, number := false, false
 	switch kind := kind.(type) {
 	case *types.Slice:
 		element, ok := kind.Elem().(*types.Basic)
-		list = ok && (element.Kind() == types.String || element.Kind() == types.Int || element.Kind() == types.Int32 || element.Kind() == types.Int64)
+		list = ok && (element.Kind() == types.String || element.Kind() == types.Int ||
+			element.Kind() == types.Int32 || element.Kind() == types.Int64)
 	case *types.Basic:
 		switch kind.Kind() {
 		case types.Int, types.Int32, types.Int64, types.Uint8, types.Uint64:
@@ -185,5 +196,6 @@ func fits(verb byte, kind types.Type) bool {
 func says(method string) *types.Interface {
 	result := types.NewTuple(types.NewVar(token.NoPos, nil, "", types.Typ[types.String]))
 	signature := types.NewSignatureType(nil, nil, nil, nil, result, false)
-	return types.NewInterfaceType([]*types.Func{types.NewFunc(token.NoPos, nil, method, signature)}, nil).Complete()
+	return types.NewInterfaceType([]*types.Func{types.NewFunc(token.NoPos, nil, method, signature)},
+		nil).Complete()
 }

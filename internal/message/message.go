@@ -1,5 +1,6 @@
-// Package message writes numbers and words into sentences as package fmt does, for the few kinds of arguments that the rooms in the
-// extension have. fmt, with the reflection, files and clocks that it brings, would make the extension 440 KB larger.
+// Package message writes numbers and words into sentences as package fmt does, for the few kinds of
+// arguments that the rooms in the extension have. fmt, with the reflection, files and clocks that
+// it brings, would make the extension 440 KB larger.
 package message
 
 import (
@@ -10,8 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Format understands %d, %s, %q, %c, %v and %%, as package fmt does. What it takes: strings, bytes and integers, errors and
-// what has a String method, and slices of strings and of integers. A test looks at every call in this module.
+// Format understands %d, %s, %q, %c, %v and %%, as package fmt does. What it takes: strings, bytes
+// and integers, errors and what has a String method, and slices of strings and of integers. A test
+// looks at every call in this module.
 func Format(format string, args ...any) string {
 	var out []byte
 	for i := 0; i < len(format); i++ {
@@ -57,7 +59,8 @@ func write(out []byte, verb byte, arg any) []byte {
 	}
 }
 
-// Of is what an error, a text or what has a String method says; of a panic that was none of these, that.
+// Of is what an error, a text or what has a String method says; of a panic that was none of these,
+// that.
 func Of(arg any) string {
 	switch v := arg.(type) {
 	case error:

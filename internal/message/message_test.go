@@ -28,7 +28,8 @@ func TestFormatWritesAsFmtDoes(t *testing.T) {
 		{"%s %v %v", []any{named(3), named(4), errors.New("why")}},
 		{"%c %q", []any{'é', byte('x')}},
 	} {
-		assert.Equal(t, fmt.Sprintf(strings.TrimSuffix(c.format, ", %"), c.args...), strings.TrimSuffix(Format(c.format, c.args...), ", %"), c.format)
+		assert.Equal(t, fmt.Sprintf(strings.TrimSuffix(c.format, ", %"), c.args...),
+			strings.TrimSuffix(Format(c.format, c.args...), ", %"), c.format)
 	}
 	assert.Equal(t, fmt.Sprint([]named{1, 2}), List([]named{1, 2}))
 	assert.Equal(t, fmt.Sprint([]named{}), List[named](nil))

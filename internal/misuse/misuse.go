@@ -1,7 +1,7 @@
-// Package misuse calls everything that a package exports with what makes no sense: the zero values of
-// its types, values that were freed, and drawn arguments. A call may return, with an error or without,
-// or panic with a sentence of ours. A fault of the Go runtime (an index, a nil pointer) fails the test, and
-// a signal in C ends it.
+// Package misuse calls everything that a package exports with what makes no sense: the zero values
+// of its types, values that were freed, and drawn arguments. A call may return, with an error or
+// without, or panic with a sentence of ours. A fault of the Go runtime (an index, a nil pointer)
+// fails the test, and a signal in C ends it.
 package misuse
 
 import (
@@ -25,7 +25,8 @@ type Room struct {
 	Folder string
 	Types  []any // a nil pointer to each exported type: (*T)(nil)
 	Funcs  []any
-	// Values are pointers whose methods are called besides those of zero values: freed, done, sound.
+	// Values are pointers whose methods are called besides those of zero values: freed, done,
+	// sound.
 	Values []any
 	told   map[string]bool
 	Leave  []string // names of functions and methods, "F" or "T.M", that are not called, and why
@@ -64,7 +65,10 @@ func (r Room) methods(t *testing.T, random *rand.Rand, v reflect.Value) {
 
 // call draws the arguments of a function.
 func (r Room) call(t *testing.T, random *rand.Rand, name string, f reflect.Value) {
-	if slices.ContainsFunc(r.Leave, func(left string) bool { return strings.HasPrefix(left, name+":") }) {
+	if slices.ContainsFunc(r.Leave, func(left string) bool {
+		return strings.HasPrefix(left,
+			name+":")
+	}) {
 		return
 	}
 	typ := f.Type()
@@ -89,10 +93,11 @@ func (r Room) call(t *testing.T, random *rand.Rand, name string, f reflect.Value
 // ---- what is drawn ----
 
 var numbers = []int64{0, 0, 1, 1, 2, 3, -1, -7, 33, 77, 1 << 40, -1 << 63, 1<<63 - 1}
-var words = []string{"", "C", "add", "(n),(n)->()", "<f8", "IJK", "d->d", "\x00", "𝄞", "T{d:x:}", "a,b"}
+var words = []string{"", "C", "add", "(n),(n)->()", "<f8", "IJK", "d->d", "\x00", "𝄞", "T{d:x:}",
+	"a,b"}
 
-// draw fills a value in. Addresses stay 0: any other one is the caller's word that memory is there. It
-// says whether it drew anything.
+// draw fills a value in. Addresses stay 0: any other one is the caller's word that memory is there.
+// It says whether it drew anything.
 func draw(random *rand.Rand, v reflect.Value, depth int) bool {
 	if !v.CanSet() || depth > 4 {
 		return false

@@ -1,5 +1,5 @@
-// Package sorting sorts short lists: the indices of an array, the names of kernels. Package slices has a sort for long lists, which
-// is 4 KB in the extension for each type of elements.
+// Package sorting sorts short lists: the indices of an array, the names of kernels. Package slices
+// has a sort for long lists, which is 4 KB in the extension for each type of elements.
 package sorting
 
 // Stable sorts by insertion; compare is negative where its first comes before its second.

@@ -11,8 +11,8 @@ func Asked(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// When calls end, on another goroutine, once the context is done. The work calls the function that it
-// gives, when it is through: end is not called any more then, and where it was the answer is the
+// When calls end, on another goroutine, once the context is done. The work calls the function that
+// it gives, when it is through: end is not called any more then, and where it was the answer is the
 // context's error.
 func When(ctx context.Context, end func()) (through func() error) {
 	if ctx == nil || ctx.Done() == nil {

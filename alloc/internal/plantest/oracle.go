@@ -1,6 +1,6 @@
 // Package plantest is the oracle of alloc's planner: the same rules as a second, readable text in
-// Go, written before the one in C (alloc/plan.c, describe.c). Tests hold both equal, refusals to the
-// letter.
+// Go, written before the one in C (alloc/plan.c, describe.c). Tests hold both equal, refusals to
+// the letter.
 package plantest
 
 import (
@@ -63,13 +63,16 @@ func NewPlan(s *alloc.Spec) (*Answer, error) {
 
 func (p *Answer) fill(s *alloc.Spec) error {
 	if len(s.Shape) > alloc.MaxDims {
-		return alloc.ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape), int(alloc.MaxDims))
+		return alloc.ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(s.Shape),
+			int(alloc.MaxDims))
 	}
 	if p := s.Preset; p != nil && p.Order == alloc.ByName && !namesAll(p.Axes, "IJK") {
-		return alloc.ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once each, slowest first, such as \"KJI\"", p.Axes)
+		return alloc.ErrInvalid.Errorf("layout: %q does not order the axes; give I, J and K once "+
+			"each, slowest first, such as \"KJI\"", p.Axes)
 	}
 	if s.SubShape < 0 || s.SubShape > len(s.Shape) {
-		return alloc.ErrInvalid.Errorf("dtype: a sub-shape of %d indices in a shape of %d", s.SubShape, len(s.Shape))
+		return alloc.ErrInvalid.Errorf("dtype: a sub-shape of %d indices in a shape of %d",
+			s.SubShape, len(s.Shape))
 	}
 	if s.ItemSize < 0 {
 		return alloc.ErrInvalid.Errorf("dtype: items of %d bytes", s.ItemSize)
@@ -96,7 +99,8 @@ func (p *Answer) fill(s *alloc.Spec) error {
 		return err
 	}
 	p.setOffset()
-	if p.Memory == alloc.Pinned { // it is laid out as the preset's device wants it, but lies on the host
+	// it is laid out as the preset's device wants it, but lies on the host
+	if p.Memory == alloc.Pinned {
 		p.Device, p.DeviceID = alloc.CPU, 0
 	}
 	return nil
@@ -111,7 +115,8 @@ func (p *Answer) setDims(s *alloc.Spec) error {
 			base[i] = alloc.I + alloc.Dim(i)
 		}
 	} else if len(s.Dims) != len(base) {
-		return alloc.ErrInvalid.Errorf("dimensions: %d given for a shape of %d indices %v; they must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
+		return alloc.ErrInvalid.Errorf("dimensions: %d given for a shape of %d indices %v; they "+
+			"must be as many", len(s.Dims), len(base), s.Shape[:len(base)])
 	}
 	copy(base, s.Dims)
 	next := alloc.Dim(0)
@@ -135,12 +140,14 @@ func (p *Answer) setLayout(s *alloc.Spec) error {
 	if given == len(s.Shape)-s.SubShape {
 		slower = s.SubShape
 	} else if given != len(s.Shape) {
-		return alloc.ErrInvalid.Errorf("layout: %v has %d entries for %d indices; give one rank for each", s.Layout, given, len(s.Shape))
+		return alloc.ErrInvalid.Errorf("layout: %v has %d entries for %d indices; give one rank "+
+			"for each", s.Layout, given, len(s.Shape))
 	}
 	var seen uint64
 	for i, r := range s.Layout {
 		if r < 0 || int(r) >= given || seen&(1<<r) != 0 {
-			return alloc.ErrInvalid.Errorf("layout: %v is not a permutation of 0 to %d (0 = largest stride)", s.Layout, given-1)
+			return alloc.ErrInvalid.Errorf("layout: %v is not a permutation of 0 to %d (0 = "+
+				"largest stride)", s.Layout, given-1)
 		}
 		seen |= 1 << r
 		p.Layout[i] = r + int32(slower)
@@ -156,11 +163,13 @@ func (p *Answer) setAlignedIndex(s *alloc.Spec) error {
 		return nil
 	}
 	if n := len(s.Shape) - s.SubShape; len(s.AlignedIndex) != n {
-		return alloc.ErrInvalid.Errorf("aligned_index: %v has %d entries for %d indices; give one for each", s.AlignedIndex, len(s.AlignedIndex), n)
+		return alloc.ErrInvalid.Errorf("aligned_index: %v has %d entries for %d indices; give one "+
+			"for each", s.AlignedIndex, len(s.AlignedIndex), n)
 	}
 	for _, a := range s.AlignedIndex {
 		if a < 0 {
-			return alloc.ErrInvalid.Errorf("aligned_index: %v has a negative entry; entries count elements from 0", s.AlignedIndex)
+			return alloc.ErrInvalid.Errorf("aligned_index: %v has a negative entry; entries count "+
+				"elements from 0", s.AlignedIndex)
 		}
 	}
 	copy(p.AlignedIndex, s.AlignedIndex)
@@ -182,7 +191,8 @@ func (p *Answer) setStrides(s *alloc.Spec) error {
 		i := byRank[rank]
 		n := p.Shape[i]
 		if n < 0 {
-			return alloc.ErrInvalid.Errorf("shape: %v has a negative entry; sizes are 0 or more", s.Shape)
+			return alloc.ErrInvalid.Errorf("shape: %v has a negative entry; sizes are 0 or more",
+				s.Shape)
 		}
 		p.PaddedShape[i] = n
 		if rank == len(p.Shape)-1 && row > 1 {
@@ -219,24 +229,31 @@ func (p *Answer) setBoundary(s *alloc.Spec) error {
 			p.ByteAlignment = 256
 		}
 	}
-	if p.ByteAlignment < 1 || p.ByteAlignment&(p.ByteAlignment-1) != 0 || p.ByteAlignment > maxByteAlignment {
-		return alloc.ErrInvalid.Errorf("byte_alignment: %d is not allowed; give a power of two from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
+	if p.ByteAlignment < 1 || p.ByteAlignment&(p.ByteAlignment-1) != 0 ||
+		p.ByteAlignment > maxByteAlignment {
+		return alloc.ErrInvalid.Errorf("byte_alignment: %d is not allowed; give a power of two "+
+			"from 1 to %d (bytes)", s.ByteAlignment, int64(maxByteAlignment))
 	}
 	if s.Alignment < 0 || s.Alignment > maxAlignment {
-		return alloc.ErrInvalid.Errorf("alignment: %d items is not in the allowed range 1 to %d", s.Alignment, int64(maxAlignment))
+		return alloc.ErrInvalid.Errorf("alignment: %d items is not in the allowed range 1 to %d",
+			s.Alignment, int64(maxAlignment))
 	}
 	if s.Padding < alloc.PadToBoundary {
-		return alloc.ErrInvalid.Errorf("padding: %d items is not allowed; give a number of items or one of the named values", s.Padding)
+		return alloc.ErrInvalid.Errorf("padding: %d items is not allowed; give a number of items "+
+			"or one of the named values", s.Padding)
 	}
 	if a := alignment(s); a > 1 {
 		item := max(p.ItemSize, 1)
 		if item > maxBoundary/a {
-			return alloc.ErrInvalid.Errorf("dtype: an alignment of %d items of %d bytes is more than the largest boundary, %d bytes", a, item, int64(maxBoundary))
+			return alloc.ErrInvalid.Errorf("dtype: an alignment of %d items of %d bytes is more "+
+				"than the largest boundary, %d bytes", a, item, int64(maxBoundary))
 		}
 		unit := a * item
 		boundary, ok := multiply(unit/gcd(unit, p.ByteAlignment), p.ByteAlignment)
 		if !ok || boundary > maxBoundary {
-			return alloc.ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet only beyond the largest boundary, %d bytes", p.ByteAlignment, unit, int64(maxBoundary))
+			return alloc.ErrInvalid.Errorf("byte_alignment: %d and an alignment of %d bytes meet "+
+				"only beyond the largest boundary, %d bytes", p.ByteAlignment, unit,
+				int64(maxBoundary))
 		}
 		p.ByteAlignment = boundary
 	}
@@ -280,7 +297,8 @@ func (p *Answer) setOffset() {
 }
 
 func tooBig(s *alloc.Spec) error {
-	return alloc.ErrInvalid.Errorf("shape: %v of %d-byte items is larger than any memory (2^63 bytes)", s.Shape, s.ItemSize)
+	return alloc.ErrInvalid.Errorf("shape: %v of %d-byte items is larger than any memory (2^63 "+
+		"bytes)", s.Shape, s.ItemSize)
 }
 
 func multiply(a, b int64) (int64, bool) {
@@ -327,17 +345,19 @@ func slowness(p *alloc.Preset, d alloc.Dim) int64 {
 
 // namesAll says whether s has every one of the letters once, and no other.
 func namesAll(s, letters string) bool {
-	return len(s) == len(letters) && !strings.ContainsFunc(letters, func(c rune) bool { return !strings.ContainsRune(s, c) })
+	return len(s) == len(letters) && !strings.ContainsFunc(letters,
+		func(c rune) bool { return !strings.ContainsRune(s, c) })
 }
 
 func check(dims []alloc.Dim) error {
 	for i, d := range dims {
 		if d < alloc.I {
-			return alloc.ErrInvalid.Errorf("dimensions: %d is not the code of a dimension", int32(d))
+			return alloc.ErrInvalid.Errorf("dimensions: %d is not the code of a dimension",
+				int32(d))
 		}
 		if slices.Contains(dims[:i], d) {
-			return alloc.ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension may "+
-				"appear once", d, message.List(dims))
+			return alloc.ErrInvalid.Errorf("dimensions: %s appears twice in %v; every dimension "+
+				"may appear once", d, message.List(dims))
 		}
 	}
 	return nil
@@ -380,14 +400,18 @@ func (p *Answer) rankStrides() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(abs(p.Strides[b]), abs(p.Strides[a])) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(abs(p.Strides[b]),
+			abs(p.Strides[a]))
+	})
 	for rank, i := range order {
 		p.Layout[i] = int32(rank)
 	}
 	for rank, i := range order {
 		p.PaddedShape[i] = p.Shape[i]
 		if rank > 0 && p.Strides[i] != 0 {
-			if per := abs(p.Strides[order[rank-1]]) / abs(p.Strides[i]); per > p.Shape[i] && p.Shape[order[rank-1]] > 1 {
+			if per := abs(p.Strides[order[rank-1]]) / abs(p.Strides[i]); per > p.Shape[i] &&
+				p.Shape[order[rank-1]] > 1 {
 				p.PaddedShape[i] = per
 			}
 		}
