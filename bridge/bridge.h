@@ -60,6 +60,9 @@ typedef struct gb_bridge_go {
       (r, preset, wanted, have, data, missed))                                                     \
     X(void, gb_plan_finish, (gb_plan * p), (p))                                                    \
     X(gb_plan *, gb_plan_new, (int ndim), (ndim))                                                  \
+    X(int, gb_plan_read_back,                                                                      \
+      (const gb_geometry *geometry, uintptr_t data, gb_plan *plan, gb_error *e),                   \
+      (geometry, data, plan, e))                                                                   \
     X(int, gb_plan_request,                                                                        \
       (const gb_request *r, const gb_preset *preset, gb_plan *plan, gb_error *e),                  \
       (r, preset, plan, e))                                                                        \
