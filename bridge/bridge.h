@@ -34,6 +34,7 @@ typedef struct gb_bridge_go {
                             int32_t any_order, int32_t *number, gb_error *e);
     int (*gufunc_reduce)(int64_t id, int64_t *encoding, int64_t n, gb_gu_reduction **r,
                          gb_error *e);
+    int (*gufunc_fuse)(int64_t *encoding, int64_t n, gb_gu_fused **program, gb_error *e);
     int (*gufunc_go_names)(char *names, int64_t room, gb_error *e);
     int (*gufunc_go_kernel)(char *name, char *signature, char *types, int64_t room, gb_error *e);
     int (*gufunc_panic_text)(char *text, int64_t room, gb_error *e);
@@ -79,6 +80,11 @@ typedef struct gb_bridge_go {
     X(void, gb_gu_call_nest, (gb_gu_call * call, const gb_gu_tracks *t), (call, t))                \
     X(void, gb_gu_call_free, (gb_gu_call * call), (call))                                          \
     X(gb_gu_call *, gb_gu_call_new, (int nop), (nop))                                              \
+    X(void, gb_gu_fused_free, (gb_gu_fused * program), (program))                                  \
+    X(void, gb_gu_fused_loop,                                                                      \
+      (char **args, intptr_t const *dims, intptr_t const *steps, void *data),                      \
+      (args, dims, steps, data))                                                                   \
+    X(gb_gu_fused *, gb_gu_fused_new, (int nsteps), (nsteps))                                      \
     X(int, gb_gu_reduce_begin, (gb_gu_reducing * run), (run))                                      \
     X(void, gb_gu_reduce_end, (gb_gu_reducing * run), (run))                                       \
     X(int64_t, gb_gu_reduce_failed, (const gb_gu_reducing *run), (run))                            \

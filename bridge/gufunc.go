@@ -297,6 +297,12 @@ func gbridge_gufunc_reduce(id C.int64_t, encoding *C.int64_t, n C.int64_t, r **C
 	}))
 }
 
+//export gbridge_gufunc_fuse
+func gbridge_gufunc_fuse(encoding *C.int64_t, n C.int64_t, program **C.gb_gu_fused,
+	e *C.gb_error) C.int {
+	return guard(e, func() error { return fuse(unsafe.Slice((*int64)(encoding), n), program) })
+}
+
 //export gbridge_gufunc_go_names
 func gbridge_gufunc_go_names(names *C.char, room C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error { return goNames(text(names, room)) })

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../gufunc/call.h"
+#include "../gufunc/fused.h"
 #include "../gufunc/reduction.h"
 
 /* What a parsed signature says, and as lines of text: the names of the dimensions and of the

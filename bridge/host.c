@@ -28,6 +28,7 @@ static const gb_bridge_go calls = {
     .gufunc_turn_shapes = gbridge_gufunc_turn_shapes,
     .gufunc_add_state = gbridge_gufunc_add_state,
     .gufunc_reduce = gbridge_gufunc_reduce,
+    .gufunc_fuse = gbridge_gufunc_fuse,
     .gufunc_go_names = gbridge_gufunc_go_names,
     .gufunc_go_kernel = gbridge_gufunc_go_kernel,
     .gufunc_panic_text = gbridge_gufunc_panic_text,

@@ -132,6 +132,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 				(*gufunc.Casting)(nil),
 				(*gufunc.Core)(nil), (*gufunc.CoreDim)(nil), (*gufunc.Flags)(nil),
 				(*gufunc.Form)(nil),
+				(*gufunc.Fused)(nil), (*gufunc.Step)(nil), (*gufunc.StepKind)(nil),
 				(*gufunc.GUFunc)(nil), (*gufunc.GoKernel)(nil), (*gufunc.Kernel)(nil),
 				(*gufunc.Operand)(nil), (*gufunc.Options)(nil), (*gufunc.Outcome)(nil),
 				(*gufunc.ReduceOptions)(nil), (*gufunc.ReduceRequest)(nil),
@@ -142,7 +143,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 				(*gufunc.Weak)(nil),
 			},
 			Funcs: []any{
-				gufunc.ArrayOf, gufunc.CanCast, gufunc.LastPanic, gufunc.Lookup, gufunc.New,
+				gufunc.ArrayOf, gufunc.CanCast, gufunc.Fuse, gufunc.LastPanic, gufunc.Lookup, gufunc.New,
 				gufunc.ParseSignature,
 				gufunc.ParseTypes, gufunc.Register, gufunc.RegisteredNames, gufunc.TypeOf,
 			},

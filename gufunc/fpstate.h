@@ -76,6 +76,12 @@ static inline int gb_gu_fp_flags(void) {
     uint32_t raised = _mm_getcsr() | gb_gu_x87_status(); /* both have the flags in the same bits */
     return (int)((raised & 1) | (raised >> 1 & (GB_GU_DIVIDE | GB_GU_OVERFLOW)));
 }
+/* As NumPy numbers them: 1 division by zero, 2 overflow, 4 underflow, 8 invalid. */
+static inline int gb_gu_fp_numpy_flags(void) {
+    __asm__ volatile("" ::: "memory");
+    uint32_t raised = _mm_getcsr() | gb_gu_x87_status();
+    return (int)((raised >> 2 & 7) | (raised & 1) << 3);
+}
 
 #else
 
@@ -92,5 +98,10 @@ static inline int gb_gu_fp_flags(void) {
     int f = fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
     return (f & FE_INVALID ? GB_GU_INVALID : 0) | (f & FE_DIVBYZERO ? GB_GU_DIVIDE : 0) |
            (f & FE_OVERFLOW ? GB_GU_OVERFLOW : 0);
+}
+static inline int gb_gu_fp_numpy_flags(void) {
+    int f = fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW);
+    return (f & FE_DIVBYZERO ? 1 : 0) | (f & FE_OVERFLOW ? 2 : 0) | (f & FE_UNDERFLOW ? 4 : 0) |
+           (f & FE_INVALID ? 8 : 0);
 }
 #endif

@@ -24,6 +24,7 @@
  *             functions.c
  * field/      dlpack.c, type.c
  * storage/    type.c
+ * fused/      operand.c, call.c, function.c: gridbuf.fused
  * here        like.c
  */
 #define GB_PY_IMPORTS_NUMPY
@@ -87,7 +88,9 @@ static PyMethodDef methods[] = {
     INIT(gb_py_gufunc_init) \
     INIT(gb_py_stand_in_init) \
     INIT(gb_py_describe_init) \
-    INIT(gb_py_storage_init)
+    INIT(gb_py_storage_init) \
+    INIT(gb_py_fused_call_init) \
+    INIT(gb_py_fused_function_init)
 /* clang-format on */
 #define DECLARED(init) int init(PyObject *module);
 #define ENTRY(init) init,

@@ -8,4 +8,5 @@ import "unsafe"
 var (
 	Call      func(call any) unsafe.Pointer      // of a *gufunc.Call: gb_gu_call_free gives it back
 	Reduction func(reduction any) unsafe.Pointer // of a *gufunc.Reduction: gb_gu_reduction_free
+	Fused     func(fused any) unsafe.Pointer     // of a *gufunc.Fused: gb_gu_fused_free
 )

@@ -64,6 +64,8 @@
     X(FASTCALL, exact_merge) \
     X(FASTCALL, spans_meet) \
     X(O, gufunc_loops) \
+    X(O, fuse) \
+    X(VARARGS, idle_ufunc) \
     X(O, gufunc_capsule) \
     X(NOARGS, gufunc_builtins) \
     X(VARARGS, gufunc_scalar_loop) \

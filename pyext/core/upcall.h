@@ -50,7 +50,8 @@
     X(GB_PY_UP_GUFUNC_OPERAND, "gridbuf.gufunc.operands", "normal")           \
     X(GB_PY_UP_REDUCE_CHOOSE, "gridbuf.gufunc.choosing", "choose_reduction")  \
     X(GB_PY_UP_REDUCE_START, "gridbuf.gufunc.choosing", "initial_value")      \
-    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.errors", "conclude")
+    X(GB_PY_UP_GUFUNC_CONCLUDE, "gridbuf.gufunc.errors", "conclude")          \
+    X(GB_PY_UP_FUSED_MODES, "gridbuf.fusing.traces", "set_modes")
 
 /* Attributes and methods of the package's classes that C uses: X(name here, module, class, member).
  * Subclasses may override them. */
@@ -65,7 +66,8 @@
     X(GB_PY_OF_META_AXES, "gridbuf.storage.meta", "Meta", "axes")                       \
     X(GB_PY_OF_META_HALO, "gridbuf.storage.meta", "Meta", "halo")                       \
     X(GB_PY_OF_STORAGE_TO_HOST, "gridbuf.storage.buffers", "Buffers", "device_to_host") \
-    X(GB_PY_OF_STORAGE_WRITTEN, "gridbuf.storage.buffers", "Buffers", "set_host_modified")
+    X(GB_PY_OF_STORAGE_WRITTEN, "gridbuf.storage.buffers", "Buffers", "set_host_modified") \
+    X(GB_PY_OF_FUSED_CALL, "gridbuf.fusing.fused", "Fused", "_call")
 
 #define GB_PY_UPCALL_NAME(name, ...) name,
 typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;

@@ -3,6 +3,7 @@
 #include "operators.h"
 #include "../../alloc/strides.h"
 
+#define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
 
 #define MOST_ARGS (GB_PY_ELEMENTWISE_INPUTS + 1) /* the output is the last */

@@ -1,0 +1,81 @@
+"""What a fused call does, for a person: print(f.explain(...))."""
+
+from typing import Any
+
+from gridbuf.fusing.operands import host, is_memory
+from gridbuf.fusing.segments import Node, Run, Segment
+
+
+def saved(segment: Segment, run: Run) -> int:
+    """The bytes of temporaries that do not travel to memory and back."""
+    between = (run.get(n) for n in segment.nodes if n not in segment.targets)
+    return sum(2 * host(value).nbytes for value in between)
+
+
+class Explanation:
+    """The steps of a call, as a table.
+
+    Attributes
+    ----------
+    operations, barriers : int
+        How many run fused, and how many steps run as they would unfused.
+    saved : int
+        Bytes of temporaries that do not travel to memory and back.
+    """
+
+    def __init__(self, name: str, steps: list[Any], run: Run, kept: bool) -> None:
+        segments = [step for step in steps if isinstance(step, Segment)]
+        self.operations = sum(len(segment.operations) for segment in segments)
+        self.saved = sum(saved(segment, run) for segment in segments)
+        rows: list[tuple[str, str, str]] = []
+        self.barriers = 0
+        for step in steps:
+            if isinstance(step, Segment):
+                rows += _segment(step, run)
+                continue
+            value = tuple(run.get(node) for node in step.nodes)
+            barrier = any(map(is_memory, value)) or any(
+                map(_reads, (*step.args, *step.kwargs.values()))
+            )
+            self.barriers += barrier
+            what = getattr(step.function, "__name__", repr(step.function))
+            rows.append((f"{'barrier' if barrier else 'number '}  {what}", "", step.line))
+        widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
+        head = (
+            f"{name}: {self.operations} operations in {len(segments)} kernels,"
+            f" {self.barriers} barriers; {self.saved / 1e6:.1f} MB of temporaries stay in the cache"
+        )
+        if not kept:
+            head += "\nThe function looked at values: it is traced anew at each call."
+        lines = (f"{a:{widths[0]}}  {b:{widths[1]}}  {c}".rstrip() for a, b, c in rows)
+        self._text = "\n".join((head, *lines))
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+
+def _reads(part: Any) -> bool:
+    return isinstance(part, Node) and part.operation is not None
+
+
+def _segment(segment: Segment, run: Run) -> list[tuple[str, str, str]]:
+    frame = run.get(segment.targets[0])
+    kernel = (
+        f"kernel   {' x '.join(map(str, frame.shape))}, tiles of {segment.tile} elements",
+        f"{len(segment.leaves)} operands, {segment.room} bytes of temporaries a worker",
+        "",
+    )
+    rows = [kernel if segment.program is not None else ("unfused: no Go in a forked child", "", "")]
+    for operation in segment.operations:
+        n = len(operation.inputs)
+        types = [str(dtype) for dtype in operation.loop.types]
+        rows.append(
+            (
+                f"  {operation.name}",
+                f"{', '.join(types[:n])} -> {', '.join(types[n:])}",
+                operation.line,
+            )
+        )
+    return rows

@@ -1,0 +1,273 @@
+"""gridbuf.fused: a function whose elementwise operations run as one."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.fusing.operands import host, is_memory, is_number, signature, structure
+from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run
+from gridbuf.fusing.traced import Traced
+from gridbuf.fusing.traces import Eager, Trace, swapped
+from gridbuf.joining import WEAK_SCALARS
+
+MOST_TRACES, MOST_DIRECT = 256, 32
+_ARRAYS = (
+    "__array_ufunc__",
+    "__array__",
+    "__dlpack__",
+    "__array_interface__",
+    "__cuda_array_interface__",
+)
+
+
+class Fused(_core.FusedFunction):
+    """A fused function; see `gridbuf.fused`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"function: expected a callable, got {type(function).__name__}")
+        try:
+            parameters = inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            parameters = {}  # type: ignore[assignment]
+        for name in ("out", "workers"):
+            if name in parameters:
+                raise TypeError(
+                    f"fused: the function has a parameter {name!r}, which is a keyword of every"
+                    " fused function; give it another name"
+                )
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._traces: dict[Any, list[Trace]] = {}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def traces(self) -> int:
+        """How many traces are kept."""
+        return sum(map(len, self._traces.values()))
+
+    def clear(self) -> None:
+        """Forget all traces."""
+        self._traces, self._direct = {}, ()
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call with these arguments does: operations, tiles, temporaries and barriers."""
+        from gridbuf.fusing.explaining import Explanation
+
+        trace, _, run = self._traced((*args, *kwargs.values()), args, kwargs, 0, ())
+        name = getattr(self._function, "__name__", "function")
+        return Explanation(name, trace.steps, run, not trace.lost)
+
+    # --- a call that is not known to C
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> tuple[Any, list[Any]]:
+        options = dict(kwargs or {})
+        out, workers = options.pop("out", None), options.pop("workers", None)
+        given = (*args, *options.values())
+        if any(type(value) is Traced for value in given):  # within another fused function
+            return _into(out, self._function(*args, **options)), []
+        if not WEAK_SCALARS or not all(map(_known, given)):
+            return _into(out, self._function(*args, **options)), []
+        outs = () if out is None else out if isinstance(out, tuple) else (out,)
+        for value in outs:
+            if value is not None and is_memory(value) and not host(value).flags.writeable:
+                value[...] = value  # raises what an assignment raises
+        key = _key(args), tuple(options), _key(tuple(options.values()))
+        traces = self._traces.get(key, [])
+        for trace in traces:
+            if not _fits(trace, given):
+                continue
+            try:
+                result, run = trace.replay([given[p] for p in trace.places], workers or 0, outs)
+            except Changed:
+                continue
+            break
+        else:
+            trace, result, run = self._traced(given, args, options, workers or 0, outs)
+            if not trace.lost:
+                self._keep(key, trace)
+        if not options:
+            self._make_direct(trace, args, outs, run)
+        return _into(out, result), run.raised
+
+    def _keep(self, key: Any, trace: Trace) -> None:
+        self._traces[key] = [trace, *self._traces.pop(key, [])]
+        while self.traces() > MOST_TRACES:
+            oldest = next(iter(self._traces), None)
+            if oldest is None or self._traces.pop(oldest, None) is None:
+                break
+
+    def _traced(
+        self,
+        given: tuple[Any, ...],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+        workers: int,
+        outs: tuple[Any, ...],
+    ) -> tuple[Trace, Any, Run]:
+        trace = Trace(workers)
+
+        def enter(value: Any, place: int) -> Any:
+            if is_memory(value) or (is_number(value) and type(value) is not bool):
+                return Traced(trace, trace.argument(value, place))
+            return value
+
+        entered = [enter(value, i) for i, value in enumerate(given)]
+        trace.signature = tuple(map(signature, given))
+        trace.constants = given
+        try:
+            found = self._function(
+                *entered[: len(args)], **dict(zip(options, entered[len(args) :], strict=True))
+            )
+            trace.result = _result(trace, found)
+            nodes: list[Node] = []
+            swapped(trace.result, lambda n: nodes.append(n) if isinstance(n, Node) else None)
+            trace.check_held()
+            trace.flush(nodes, outs)
+        finally:
+            trace.closed = True
+        run = trace.run
+        result = swapped(trace.result, lambda n: run.get(n) if isinstance(n, Node) else n)
+        trace.run = Run()
+        return trace, result, run
+
+    def _make_direct(
+        self, trace: Trace, args: tuple[Any, ...], outs: tuple[Any, ...], run: Run
+    ) -> None:
+        """Such a call is C's next time: arithmetic of numbers, one segment, and nothing else."""
+        before: list[Any] = trace.steps[:-1]
+        segment: Any = trace.steps[-1] if trace.steps else None
+        if trace.lost or trace.fixed or trace.sized or not trace.ends(segment):
+            return
+        passed = (i for i in range(len(args)) if i not in trace.places)
+        if (
+            segment.program is None
+            or any(operation.modes for operation in segment.operations)
+            or any(out is None for out in outs)
+            or len(outs) not in (0, len(segment.targets))
+            or not all(args[i] is None or type(args[i]) is bool for i in passed)
+        ):
+            return
+        held = tuple(trace.held.values())
+        first = len(args) + len(outs)
+        nodes: dict[Node, int] = dict(zip(trace.given, trace.places, strict=True))
+        nodes |= {node: first + k for k, (node, *_) in enumerate(held)} | {ARGUMENTS: len(args)}
+        scalars: list[Any] = []
+        for step in before:
+            scalar = step.scalar(nodes, run) if isinstance(step, Eager) else None
+            if scalar is None:
+                return
+            nodes[step.nodes[0]] = first + len(held) + len(scalars)
+            scalars.append(scalar)
+        if not all(node in nodes for node in segment.inputs):
+            return
+        objects = (*args, *outs, *(value for _, value, _ in held))
+        in_tuple = type(trace.result) is tuple
+        try:
+            call = segment.bind(
+                run, objects, nodes, outs, scalars=tuple(scalars), in_tuple=in_tuple
+            )
+        except (Changed, TypeError, ValueError):
+            return
+        self._direct = (call, *(self._direct or ())[: MOST_DIRECT - 1])
+
+
+def _known(value: Any) -> bool:
+    """Whether a value is traced, or passed through as it is; other arrays make a call unfused."""
+    return is_memory(value) or is_number(value) or not any(hasattr(type(value), n) for n in _ARRAYS)
+
+
+def _key(values: Any) -> tuple[Any, ...]:
+    """What of the arguments decides on a trace: of what is traced its structure, of the rest what
+    it is.
+    """
+    return tuple(
+        structure(value)
+        if is_memory(value)
+        else type(value)
+        if is_number(value) and type(value) is not bool
+        else _flag(value)
+        for value in values
+    )
+
+
+def _flag(value: Any) -> Any:
+    cls = type(value)
+    if cls in (tuple, list):
+        return cls, tuple(map(_flag, value))
+    if cls is dict:
+        return cls, tuple((_flag(k), _flag(v)) for k, v in value.items())
+    if cls in (str, bytes, type(None), type(Ellipsis)) or isinstance(value, (type, np.dtype)):
+        return cls, value
+    return (cls, repr(value)) if is_number(value) else (cls, id(value))
+
+
+def _fits(trace: Trace, given: tuple[Any, ...]) -> bool:
+    """Whether the values that the function saw are the same."""
+    seen = (trace.places[i] for i in trace.fixed)
+    if trace.outer is not None and trace.outer != np.geterr():
+        return False
+    return all(_flag(given[i]) == _flag(trace.constants[i]) for i in seen) and (
+        not trace.sized or tuple(map(signature, given)) == trace.signature
+    )
+
+
+def _result(trace: Trace, found: Any) -> Any:
+    """What the function returned, with nodes in the place of traced values."""
+    if type(found) is Traced:
+        return found._node if found._trace is trace else found._leak()
+    if isinstance(found, (list, dict, set)) and any(
+        type(part) is Traced for part in _inside(found)
+    ):
+        raise TypeError(
+            f"fused: the function returns a {type(found).__name__}; return an array or a tuple of"
+            " arrays"
+        )
+    if isinstance(found, tuple):
+        parts = [_result(trace, part) for part in found]
+        return tuple(parts) if type(found) is tuple else type(found)._make(parts)  # type: ignore[attr-defined]
+    if not (found is None or is_number(found) or isinstance(found, (str, bytes, type))):
+        trace.lost = True  # the same object every time would share its memory
+    return found
+
+
+def _inside(found: Any) -> Any:
+    return found.values() if isinstance(found, dict) else found
+
+
+def _into(out: Any, result: Any) -> Any:
+    """The result in the memory of out, which is returned then."""
+    if out is None:
+        return result
+    if isinstance(out, tuple) != isinstance(result, tuple) or (
+        isinstance(out, tuple) and len(out) != len(result)
+    ):
+        raise TypeError(f"out: the function returns {_count(result)}; {_count(out)} was given")
+    if not isinstance(out, tuple):
+        return _assigned(out, result)
+    arrays = [host(o) for o in out if is_memory(o)]
+    for i, one in enumerate(arrays):
+        if any(np.shares_memory(one, other) for other in arrays[:i]):
+            raise ValueError("out: two outputs share memory; give each its own")
+    if len(arrays) > 1:  # a result may be a view of another one's out
+        result = tuple(
+            r if o is None or r is o or not is_memory(r) else r.copy()
+            for o, r in zip(out, result, strict=True)
+        )
+    return tuple(map(_assigned, out, result))
+
+
+def _count(found: Any) -> str:
+    return f"a tuple of {len(found)}" if isinstance(found, tuple) else "one array"
+
+
+def _assigned(out: Any, value: Any) -> Any:
+    if out is None or out is value:
+        return value
+    out[...] = value
+    return out

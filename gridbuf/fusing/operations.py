@@ -1,0 +1,180 @@
+"""One operation of a fused expression: its loop, what its result is like, and its unfused call.
+
+What a result is like (shape, names, halo, origin, class, order of strides) says the unfused call
+itself, of a ufunc of the same types that computes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.fusing.operands import WEAK, is_memory, is_plain, names_of
+
+LOOP, CAST, SELECT = 1, 2, 3  # as gufunc/fused.h has them
+CLIP: Any = np.clip if isinstance(np.clip, np.ufunc) else getattr(np, "_core", np).umath.clip
+
+Dtype = Any  # np.dtype
+
+
+class Loop(NamedTuple):
+    """A loop of a ufunc, or a conversion or selection of gridbuf's."""
+
+    kind: int
+    function: int
+    data: int
+    flags: int
+    types: tuple[Dtype, ...]  # what it takes, then what it gives
+
+
+class Operation(NamedTuple):
+    """An operation on nodes."""
+
+    name: str
+    loop: Loop
+    inputs: tuple[Any, ...]  # nodes, and numbers as they stand in the function
+    dtypes: tuple[Dtype, ...]  # of the results; the loop's are converted to them
+    like: Callable[[Sequence[Any]], tuple[Any, ...]]  # results without their values
+    call: Callable[[Sequence[Any]], tuple[Any, ...]]  # unfused
+    modes: dict[str, str] | None  # what np.errstate said inside of the function
+    line: str
+
+
+@lru_cache(maxsize=1024)
+def find_loop(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> Loop | None:
+    """NumPy's choice for dtypes and kinds of Python numbers; None: nothing that can be fused."""
+    if ufunc.signature is not None or len(kinds) != ufunc.nin or ufunc.nin + ufunc.nout > 8:
+        return None
+    try:
+        resolved = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+    except (TypeError, ValueError):
+        return None
+    numbers = bytes(d.num for d in resolved) if all(map(is_plain, resolved)) else None
+    for raw, function, data in _core.gufunc_loops(ufunc):
+        if raw == numbers:
+            return Loop(LOOP, function, data, _flags(ufunc, resolved), resolved)
+    return None
+
+
+def _flags(ufunc: np.ufunc, types: tuple[Dtype, ...]) -> int:
+    """NumPy's own loops are quick and raise nothing but powers of ints; of others nothing is known."""
+    if ufunc is not CLIP and getattr(np, ufunc.__name__, None) is not ufunc:
+        return _core.MEASURED | _core.RAISES
+    return _core.RAISES if ufunc is np.power and types[0].kind in "iu" else 0
+
+
+@lru_cache(maxsize=4096)
+def _idle(name: str, numbers: bytes, inputs: int) -> Any:
+    return _core.idle_ufunc(name, numbers, inputs)
+
+
+def counts(value: Any) -> bool:
+    """Whether an operand has a say in what a result is like; numbers and arrays of no index do not."""
+    return is_memory(value) and (value.ndim > 0 or type(value) is not np.ndarray)
+
+
+def idle(name: str, dtypes: Sequence[Dtype]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What calls of a ufunc give, without values."""
+
+    def like(values: Sequence[Any]) -> tuple[Any, ...]:
+        memory = [v for v in values if counts(v)]
+        numbers = bytes(d.num for d in (*(v.dtype for v in memory), *dtypes))
+        made = _idle(name, numbers, len(memory))(*memory)
+        return made if len(dtypes) > 1 else (made,)
+
+    return like
+
+
+def of_ufunc(ufunc: np.ufunc, loop: Loop) -> tuple[Any, Any]:
+    """How a ufunc's results are, and its call."""
+
+    def call(values: Sequence[Any]) -> tuple[Any, ...]:
+        made = ufunc(*values)
+        return made if ufunc.nout > 1 else (made,)
+
+    return idle(ufunc.__name__, loop.types[ufunc.nin :]), call
+
+
+def in_place(ufunc: np.ufunc, loop: Loop) -> tuple[Any, Any]:
+    """The same of a call into its first input, which is given away."""
+    whole = idle(ufunc.__name__, loop.types[ufunc.nin :])
+
+    def like(values: Sequence[Any]) -> tuple[Any, ...]:
+        if not same_frame(whole(values)[0], values[0]):
+            raise ValueError("non-broadcastable output operand")
+        return (values[0],)
+
+    def call(values: Sequence[Any]) -> tuple[Any, ...]:
+        target = empty_like(values[0], values[0].dtype)
+        target[...] = values[0]
+        return (ufunc(target, *values[1:], out=target),)
+
+    return like, call
+
+
+def empty_like(value: Any, dtype: Dtype) -> Any:
+    """Memory such as `value.astype(dtype)` makes."""
+    if type(value) is np.ndarray:
+        return np.empty_like(value, dtype)
+    if isinstance(value, _core.Field):
+        from gridbuf.arrays import empty_like as of_field
+
+        return of_field(value, dtype=dtype)
+    from gridbuf.storage import empty_like as of_storage
+
+    return of_storage(value, dtype=dtype)
+
+
+def converting(dtype: Dtype) -> tuple[Any, Any]:
+    """`astype`."""
+    return (
+        lambda values: (empty_like(values[0], dtype),),
+        lambda values: (values[0].astype(dtype),),
+    )
+
+
+def copying() -> tuple[Any, Any]:
+    """`copy()`, which is in C order for arrays."""
+
+    def like(values: Sequence[Any]) -> tuple[Any, ...]:
+        (value,) = values
+        if type(value) is np.ndarray:
+            return (np.empty(value.shape, value.dtype),)
+        return (empty_like(value, value.dtype),)
+
+    return like, lambda values: (values[0].copy(),)
+
+
+def selecting(dtype: Dtype) -> tuple[Any, Any]:
+    """`np.where` with three arguments."""
+    return idle("where", (dtype,)), lambda values: (np.where(*values),)
+
+
+def as_bytes(value: Any, dtype: Dtype) -> bytes | None:
+    """A number of the function's text as an element; None where NumPy has something to say of it."""
+    try:
+        with np.errstate(all="raise"):
+            return np.array(value, dtype).tobytes()
+    except (OverflowError, FloatingPointError, TypeError, ValueError):
+        return None
+
+
+def number_bytes(value: Any, wanted: Dtype) -> bytes | None:
+    return as_bytes(value, wanted if type(value) in WEAK else np.dtype(type(value)))
+
+
+def same_frame(value: Any, other: Any) -> bool:
+    return value.shape == other.shape and names_of(value) == names_of(other)
+
+
+def kind_of(value: Any) -> Any:
+    """How a value enters NumPy's choice of a loop."""
+    return (
+        type(value)
+        if type(value) in WEAK
+        else np.dtype(bool)
+        if type(value) is bool
+        else value.dtype
+    )

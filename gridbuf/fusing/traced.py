@@ -1,0 +1,424 @@
+"""What a function is called with to be traced: it looks like an argument, and puts work off."""
+
+import operator
+from functools import partialmethod
+from typing import Any
+
+import numpy as np
+
+from gridbuf.fusing import operations as op
+from gridbuf.fusing.operands import Field, is_memory, is_number, is_plain
+from gridbuf.fusing.segments import Node
+from gridbuf.fusing.traces import Trace, method, swapped
+
+# Attributes that do not depend on sizes, and those that are another view.
+_FIXED = {"ndim", "dtype", "itemsize", "dims", "axes", "device", "__gt_dims__"}
+_SIZED = {"shape", "size", "nbytes", "strides", "halo", "origin", "plan", "flags", "__gt_origin__"}
+_VIEWS = {"domain", "T", "mT"}
+_VIEWING = {"transpose", "swapaxes", "squeeze"}
+_WRITING = {
+    "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap",
+}  # fmt: skip
+_WRITERS = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+_TURNING = {
+    np.transpose,
+    np.swapaxes,
+    np.moveaxis,
+    np.rollaxis,
+    np.squeeze,
+    np.flip,
+    np.expand_dims,
+}
+_ABOUT = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast}
+
+
+def _refuse(what: str) -> TypeError:
+    return TypeError(
+        f"fused: {what} would write into memory that the function was given or reads from;"
+        " return the result, and pass out="
+    )
+
+
+class Traced:
+    """A value of a trace."""
+
+    __slots__ = ("_node", "_trace")
+    __array_priority__ = 1e6
+
+    def __init__(self, trace: Trace, node: Node) -> None:
+        self._trace, self._node = trace, node
+
+    # --- what it is
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # what isinstance asks after the type
+        return type(self._value)
+
+    @property
+    def _value(self) -> Any:
+        return self._trace.run.get(self._node)
+
+    @property
+    def _is_number(self) -> bool:
+        return is_number(self._value)
+
+    def _leak(self) -> Any:
+        if self._trace.closed:
+            raise RuntimeError(
+                "fused: a value of a function that was traced is used after its call"
+            )
+        return self._trace.leak(self._node)
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._value
+        if name in _FIXED:
+            return getattr(value, name)
+        if name in _SIZED and not self._is_number:
+            self._trace.sized = True
+            return getattr(value, name)
+        if name.startswith("__"):
+            getattr(type(value), name)
+            return getattr(self._leak(), name)
+        if name in _VIEWS and not self._is_number:
+            return self._view(operator.attrgetter(name))
+        found = getattr(value, name)
+        if not callable(found):
+            return _wrapped(self._trace, self._trace.eager(operator.attrgetter(name), self._node))
+        if name in _WRITING:
+            raise _refuse(f"{name}()")
+        return _Method(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in Traced.__slots__:
+            raise _refuse(f"setting {name}")
+        object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        self._trace.sized = True
+        return len(self._value)
+
+    def __iter__(self) -> Any:
+        if self._is_number or not self.ndim:
+            return iter(self._leak())
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return (
+            np.array(self._leak(), *args, **kwargs)
+            if self._is_number
+            else self._leak().__array__(*args, **kwargs)
+        )
+
+    # --- parts
+
+    def __getitem__(self, key: Any) -> Any:
+        def plain(part: Any) -> Any:
+            return operator.index(part) if isinstance(part, Traced) and part._is_number else part
+
+        key = swapped(key, plain)
+        parts = key if type(key) is tuple else (key,)
+        if all(type(p) in (int, slice, type(Ellipsis), type(None)) for p in parts):
+            return self._view(operator.itemgetter(key))
+        return _wrapped(
+            self._trace, self._trace.eager(operator.getitem, self._node, _nodes(self._trace, key))
+        )
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise _refuse("assigning to a part of an array")
+
+    def _view(self, function: Any) -> Any:
+        return _wrapped(self._trace, self._trace.view(self._node, function))
+
+    # --- NumPy
+
+    def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
+        trace = _live(self._trace)
+        if any(isinstance(o, Traced) for o in _outs(kwargs)) or name == "at":
+            raise _refuse(f"{ufunc.__name__} with out=" if name != "at" else f"{ufunc.__name__}.at")
+        if any(o is not None for o in _outs(kwargs)):
+            trace.retreat()
+        elif name == "__call__" and not kwargs:
+            made = _operation(trace, ufunc, inputs)
+            if made is not None:
+                return made
+        return _eager(trace, getattr(ufunc, name), inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        trace = _live(self._trace)
+        if func is np.where and len(args) == 3 and not kwargs:
+            made = _where(trace, args)
+            if made is not None:
+                return made
+        if func is np.clip:
+            return _clip(*args, **kwargs)
+        if func in _TURNING and args and isinstance(args[0], Traced) and args[0]._trace is trace:
+            return args[0]._view(lambda v: func(v, *args[1:], **kwargs))
+        if func in _ABOUT:
+            trace.sized = True
+            return func(*swapped(args, _shown), **swapped(kwargs, _shown))
+        if func in _WRITERS or any(o is not None for o in _outs(kwargs)):
+            targets = (*_outs(kwargs), *(args[:1] if func in _WRITERS else ()))
+            if any(isinstance(t, Traced) for t in targets):
+                raise _refuse(f"{func.__name__}()")
+            trace.retreat()
+        return _eager(trace, func, args, kwargs)
+
+    def _astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        wanted = np.dtype(dtype) if not args and not kwargs else None
+        own = self._value.dtype
+        if wanted is None or not is_plain(wanted) or not is_plain(own) or _lossy(own, wanted):
+            return _eager(self._trace, method("astype"), (self, dtype, *args), kwargs)
+        return self._converted("astype", "cast", wanted, op.converting(wanted))
+
+    def _copy(self, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or not is_plain(self.dtype):
+            return _eager(self._trace, method("copy"), (self, *args), kwargs)
+        return self._converted("copy", "copy", self.dtype, op.copying())
+
+    def _converted(self, name: str, told: str, dtype: Any, how: Any) -> Any:
+        loop = op.Loop(op.CAST, 0, 0, 0, (self._value.dtype, dtype))
+        made = self._trace.record(
+            told, loop, (self._node,), (dtype,), how, isinstance(self._value, Field)
+        )
+        if made is None:
+            return _eager(
+                self._trace, method(name), (self, dtype)[: 2 if name == "astype" else 1], {}
+            )
+        return Traced(self._trace, made[0])
+
+
+class _Method:
+    """A method of a traced value."""
+
+    def __init__(self, owner: Traced, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        owner, name = self._owner, self._name
+        if name in ("astype", "copy") and not owner._is_number:
+            return getattr(owner, f"_{name}")(*args, **kwargs)
+        if name == "clip":
+            return _clip(owner, *args, **kwargs)
+        if name in _VIEWING and not owner._is_number:
+            return owner._view(lambda v: getattr(v, name)(*args, **kwargs))
+        if any(isinstance(o, Traced) for o in _outs(kwargs)):
+            raise _refuse(f"{name}() with out=")
+        if any(o is not None for o in _outs(kwargs)):
+            owner._trace.retreat()
+        return _eager(_live(owner._trace), method(name), (owner, *args), kwargs)
+
+
+def _live(trace: Trace) -> Trace:
+    if trace.closed:
+        raise RuntimeError("fused: a value of a function that was traced is used after its call")
+    return trace
+
+
+def _outs(kwargs: Any) -> tuple[Any, ...]:
+    out = kwargs.get("out")
+    return out if isinstance(out, tuple) else (out,)
+
+
+def _lossy(own: Any, wanted: Any) -> bool:
+    """Whether NumPy has more to say than floating-point exceptions, or machines differ."""
+    return (own.kind == "c" and wanted.kind != "c") or (own.kind in "fc" and wanted.kind in "iu")
+
+
+def _shown(part: Any) -> Any:
+    return part._value if isinstance(part, Traced) else part
+
+
+def _node(trace: Trace, part: Any) -> Any:
+    """What a step takes in the place of an operand; what is neither stays as it is."""
+    if type(part) is Traced:
+        return part._node if part._trace is trace else part._leak()
+    return part
+
+
+def _nodes(trace: Trace, args: Any) -> Any:
+    return swapped(args, lambda part: _node(trace, part))
+
+
+def _wrapped(trace: Trace, made: Any) -> Any:
+    return swapped(made, lambda n: Traced(trace, n) if isinstance(n, Node) else n)
+
+
+def _eager(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
+    return _wrapped(
+        trace, trace.eager(function, *_nodes(trace, tuple(args)), **_nodes(trace, kwargs))
+    )
+
+
+def _operands(trace: Trace, inputs: Any) -> list[Any] | None:
+    """Nodes and numbers; None where something else is among them, or no memory of any index."""
+    found: list[Any] = []
+    for part in inputs:
+        given = _node(trace, part)
+        if not isinstance(given, Node):
+            if is_memory(given):
+                given = trace.hold(given)
+            elif not is_number(given):
+                return None
+            elif isinstance(given, np.generic):
+                trace.numbers[id(given)] = given
+                given = given.copy()
+        found.append(given)
+    return found if any(is_memory(v) and v.ndim for v in _values(trace, found)) else None
+
+
+def _values(trace: Trace, operands: list[Any]) -> list[Any]:
+    return [trace.run.get(n) if isinstance(n, Node) else n for n in operands]
+
+
+def _kinds(trace: Trace, operands: list[Any]) -> tuple[Any, ...]:
+    return tuple(map(op.kind_of, _values(trace, operands)))
+
+
+def _operation(trace: Trace, ufunc: Any, inputs: Any) -> Any:
+    """A call of a ufunc, put off; None: it has to run unfused."""
+    operands = None if trace.unfused else _operands(trace, inputs)
+    compiled = getattr(ufunc, "ufunc", ufunc)  # of numba's DUFunc
+    if operands is None or not isinstance(compiled, np.ufunc):
+        return None
+    loop = op.find_loop(compiled, _kinds(trace, operands))
+    if loop is None:
+        return None
+    made = trace.record(
+        compiled.__name__, loop, operands, loop.types[compiled.nin :], op.of_ufunc(compiled, loop)
+    )
+    if made is None:
+        return None
+    wrapped = tuple(Traced(trace, node) for node in made)
+    return wrapped if len(wrapped) > 1 else wrapped[0]
+
+
+def _where(trace: Trace, args: Any) -> Any:
+    operands = _operands(trace, args)
+    if operands is None or trace.unfused:
+        return None
+    values = _values(trace, operands)
+    if not is_memory(values[0]) or not all(is_plain(np.dtype(k)) for k in _kinds(trace, operands)):
+        return None
+    dtype = np.result_type(*(v.dtype if is_memory(v) else v for v in values[1:]))
+    if not is_plain(dtype):
+        return None
+    loop = op.Loop(op.SELECT, 0, 0, 0, (np.dtype(bool), dtype, dtype, dtype))
+    made = trace.record("where", loop, operands, (dtype,), op.selecting(dtype))
+    return None if made is None else Traced(trace, made[0])
+
+
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    trace = next(p._trace for p in (a, a_min, a_max, *kwargs.values()) if isinstance(p, Traced))
+    low, high = kwargs.pop("min", a_min), kwargs.pop("max", a_max)
+    simple = (
+        out is None and not kwargs and low is not None and high is not None and type(a) is Traced
+    )
+    simple = simple and is_memory(a._value)
+    if simple and not (a.dtype.kind in "iub" and int in map(type, map(_shown, (low, high)))):
+        made = _operation(trace, op.CLIP, (a, low, high))
+        if made is not None:
+            return made
+    if out is not None:
+        if isinstance(out, Traced):
+            raise _refuse("clip() with out=")
+        trace.retreat()
+    return _eager(
+        trace, np.clip, (a, low, high), {**kwargs, **({} if out is None else {"out": out})}
+    )
+
+
+def _binary(function: Any, ufunc: Any) -> tuple[Any, Any]:
+    return (
+        lambda self, other: _operated(self._trace, function, ufunc, self, other),
+        lambda self, other: _operated(self._trace, function, ufunc, other, self),
+    )
+
+
+def _operated(trace: Trace, function: Any, ufunc: Any, *operands: Any) -> Any:
+    _live(trace)
+    put_off = _power(*operands) if function is operator.pow else (ufunc, operands)
+    made = None if put_off[0] is None else _operation(trace, *put_off)
+    return _eager(trace, function, operands, {}) if made is None else made
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    """For some exponents `**` is another ufunc, of one operand."""
+    if type(exponent) is Traced and exponent._is_number:
+        exponent = exponent._leak()
+    own = getattr(_shown(base), "dtype", None)
+    if is_memory(_shown(base)) and own is not None:
+        inexact = own.kind in "fc"
+        if type(exponent) is int and exponent == 2:
+            return np.square, (base,)
+        if type(exponent) is int and exponent == -1 and inexact:
+            return np.reciprocal, (base,)
+        if type(exponent) is float and exponent == 0.5 and inexact:
+            return np.sqrt, (base,)
+    return np.power, (base, exponent)
+
+
+def _in_place(function: Any, ufunc: Any) -> Any:
+    def call(target: Any, other: Any) -> Any:
+        own = op.empty_like(target, target.dtype)
+        own[...] = target
+        return function(own, other)
+
+    def assign(self: Traced, other: Any) -> Any:
+        trace = _live(self._trace)
+        if self._is_number:
+            return _operated(trace, function, ufunc, self, other)
+        if self._node.seen:
+            raise _refuse(f"{ufunc.__name__} in place")
+        made = _added_to(trace, ufunc, self, other)
+        self._node = trace.eager(call, self._node, _node(trace, other)) if made is None else made
+        return self
+
+    return assign
+
+
+def _added_to(trace: Trace, ufunc: Any, target: Traced, other: Any) -> Any:
+    """The node of a call into its first input, put off; None: it has to run unfused."""
+    operands, dtype = _operands(trace, (target, other)), target._value.dtype
+    loop = None if operands is None else op.find_loop(ufunc, _kinds(trace, operands))
+    if operands is None or loop is None or not np.can_cast(loop.types[-1], dtype, "same_kind"):
+        return None
+    made = trace.record(ufunc.__name__, loop, operands, (dtype,), op.in_place(ufunc, loop))
+    return None if made is None else made[0]
+
+
+def _complete(cls: Any) -> None:
+    """The operators, and what shows a value to the function."""
+    binary = {
+        "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
+        "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power,
+        "lshift": np.left_shift, "rshift": np.right_shift, "and": np.bitwise_and,
+        "or": np.bitwise_or, "xor": np.bitwise_xor, "matmul": None, "divmod": np.divmod,
+        "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+        "gt": np.greater, "ge": np.greater_equal,
+    }  # fmt: skip
+    for name, ufunc in binary.items():
+        function = divmod if name == "divmod" else getattr(operator, f"__{name}__")
+        forward, backward = _binary(function, ufunc)
+        setattr(cls, f"__{name}__", forward)
+        if len(name) > 2 or name == "or":
+            setattr(cls, f"__r{name}__", backward)
+            if name not in ("matmul", "divmod"):
+                into = getattr(operator, f"__i{name}__")
+                setattr(cls, f"__i{name}__", _in_place(into, ufunc))
+    unary = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+    for name, of_one in unary.items():
+        setattr(cls, f"__{name}__", partialmethod(_unary, getattr(operator, name), of_one))
+    shown = (bool, float, int, complex, repr, str, format, hash)
+    for seen in (*shown, operator.index, operator.contains):
+        setattr(cls, f"__{seen.__name__}__", partialmethod(_show, seen))
+
+
+def _unary(self: Traced, function: Any, ufunc: Any) -> Any:
+    return _operated(self._trace, function, ufunc, self)
+
+
+def _show(self: Traced, function: Any, *args: Any) -> Any:
+    return function(self._leak(), *args)
+
+
+_complete(Traced)

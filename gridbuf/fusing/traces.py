@@ -1,0 +1,345 @@
+"""A trace: what a function did with its arguments, as steps that can be done again with others.
+
+While it is made nothing is computed but what the function asks to see; the rest runs at its end.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gridbuf.fusing import operations as op
+from gridbuf.fusing.operands import can_fuse, goes_along, host, is_memory, is_number, names_of
+from gridbuf.fusing.segments import Changed, Node, Run, Segment, obstacle
+
+_MODES: Any = getattr(getattr(np, "_core", np).umath, "_extobj_contextvar", None)
+
+set_modes = np.seterr
+
+
+def modes() -> Any:
+    """What np.errstate says, to be compared; inside of `with np.errstate` another object."""
+    return np.geterr() if _MODES is None else _MODES.get()
+
+
+def swapped(found: Any, change: Callable[[Any], Any]) -> Any:
+    """An argument with everything in its tuples, lists, dicts and slices changed."""
+    if isinstance(found, tuple) and hasattr(found, "_make"):
+        return found._make(swapped(part, change) for part in found)
+    if type(found) in (tuple, list):
+        return type(found)(swapped(part, change) for part in found)
+    if type(found) is dict:
+        return {name: swapped(part, change) for name, part in found.items()}
+    if type(found) is slice:
+        return slice(*(change(part) for part in (found.start, found.stop, found.step)))
+    return change(found)
+
+
+def kind(value: Any) -> Any:
+    """What has to stay for a trace to hold."""
+    if is_memory(value):
+        return type(value), value.dtype, value.ndim, names_of(value)
+    return tuple(map(kind, value)) if type(value) is tuple else type(value)
+
+
+class Eager:
+    """A step that runs unfused: what it needs is worked out, what it gives is an operand."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any, modes: Any, line: str) -> None:
+        self.function, self.args, self.kwargs, self.line = function, args, kwargs, line
+        self.modes = modes  # what np.errstate said inside of the function, or None
+        self.nodes: tuple[Node, ...] = ()
+        self.kind: Any = None
+
+    def execute(self, run: Run, workers: int, outs: tuple[Any, ...] = ()) -> Any:
+        def real(part: Any) -> Any:
+            return run.get(part) if isinstance(part, Node) else part
+
+        def tell(text: str, flag: int) -> None:
+            run.raised.append((getattr(self.function, "__name__", "call"), text))
+
+        now: Any = self.modes or np.geterr()
+        told: Any = {name: "call" if mode == "warn" else mode for name, mode in now.items()}
+        with np.errstate(call=tell, **told) if "call" in told.values() else np.errstate(**now):
+            value = self.function(*swapped(self.args, real), **swapped(self.kwargs, real))
+        if self.kind is not None and kind(value) != self.kind:
+            raise Changed
+        for node, part in zip(
+            self.nodes, value if type(value) is tuple else (value,), strict=False
+        ):
+            run.set(node, part)
+        return value
+
+    def scalar(self, nodes: dict[Node, int], run: Run) -> Any:
+        """For C: the function, where its arguments are, and the class of the number it gives; None:
+        it is not that simple.
+        """
+        if (
+            self.kwargs
+            or self.modes
+            or len(self.nodes) != 1
+            or not is_number(run.get(self.nodes[0]))
+        ):
+            return None
+        where: list[Any] = []
+        for part in self.args:
+            if isinstance(part, Node):
+                if part not in nodes or not is_number(run.get(part)):
+                    return None
+                where.append(nodes[part])
+            elif is_number(part):
+                where.append((part,))
+            else:
+                return None
+        return self.function, tuple(where), type(run.get(self.nodes[0]))
+
+
+class Trace:
+    """What a function did, and whether and when that may be done again."""
+
+    def __init__(self, workers: int) -> None:
+        self.run, self.workers = Run(), workers
+        self.steps: list[Any] = []
+        self.given: list[Node] = []  # the arguments that are traced, by their places
+        self.places: list[Any] = []
+        self.held: dict[int, tuple[Node, Any, Any]] = {}  # what the function has from elsewhere
+        self.numbers: dict[int, Any] = {}  # NumPy's numbers among it
+        self.sources: dict[Node, frozenset[Node]] = {}
+        self.fixed: set[int] = set()  # arguments whose value the function saw
+        self.sized = False  # it saw a size
+        self.lost = False  # it saw values: no second call can go by this trace
+        self.unfused = False  # it has memory that it may write into
+        self.closed = False
+        self.constants: tuple[Any, ...] = ()  # the arguments, which ids and seen values refer to
+        self.signature: Any = None
+        self.entry, self.entry_modes = modes(), np.geterr()
+        self.outer: Any = None  # what it said outside, where it says something inside
+        self.result: Any = None
+        self.count = 0
+
+    # --- nodes
+
+    def node(self, sources: Any, **how: Any) -> Node:
+        node = Node(self.count, **how)
+        self.count += 1
+        self.sources[node] = frozenset().union(*(self.sources[n] for n in sources))
+        return node
+
+    def argument(self, value: Any, place: Any) -> Node:
+        node = self.node(())
+        node.seen = True
+        self.sources[node] = frozenset({node})
+        self.given.append(node)
+        self.places.append(place)
+        self.run.set(node, value)
+        return node
+
+    def hold(self, value: Any) -> Node:
+        if id(value) not in self.held:
+            node = self.node(())
+            node.seen = True
+            self.sources[node] = frozenset({node})
+            self.run.set(node, value)
+            self.held[id(value)] = node, value, host(value).tobytes()
+        return self.held[id(value)][0]
+
+    def check_held(self) -> None:
+        """What was read when it is run has to be what stood there when the function read it. What
+        the function made itself, of other arrays it may be, it has to make anew at each call.
+        """
+        if any(_is_fresh(value, 5) for _, value, _ in self.held.values()) or any(
+            _is_fresh(value, 4) for value in self.numbers.values()
+        ):
+            self.lost = True
+        for _, value, before in self.held.values():
+            if before != host(value).tobytes():
+                raise TypeError(
+                    "fused: the function changes an array that is no argument and that it computes"
+                    " with; make it another array, or an argument"
+                )
+
+    # --- what the function sees
+
+    def flush(self, targets: Any, outs: tuple[Any, ...] = ()) -> None:
+        """Work nodes out."""
+        while left := [n for n in dict.fromkeys(targets) if self.run.pending(n)]:
+            root = self.run.get(left[0])
+            alike = [n for n in left if op.same_frame(self.run.get(n), root)][:8]
+            before = obstacle(self.run, alike)
+            if before is not None:
+                self.flush([before])
+                continue
+            segment = Segment(self.run, alike)
+            self.steps.append(segment)
+            segment.execute(self.run, self.workers, outs if alike == list(targets) else ())
+
+    def real(self, node: Node) -> Any:
+        self.flush([node])
+        return self.run.get(node)
+
+    def leak(self, node: Node) -> Any:
+        """A value that the function sees: it may do anything with it."""
+        value = self.real(node)
+        for source in self.sources[node]:
+            if source in self.given and is_number(self.run.get(source)):
+                self.fixed.add(self.given.index(source))
+            else:
+                self.lost = True
+        if is_memory(value):
+            self.retreat()
+        return value
+
+    def retreat(self) -> None:
+        """From here on nothing is put off: somebody may write into memory that is read."""
+        if not self.unfused:
+            self.flush(self.waiting())
+            self.lost = self.unfused = True
+
+    def waiting(self) -> list[Node]:
+        return [n for n in self.sources if self.run.pending(n)]
+
+    # --- operations
+
+    def record(
+        self,
+        name: str,
+        loop: op.Loop,
+        inputs: Any,
+        dtypes: Any,
+        how: tuple[Any, Any],
+        quiet: bool = False,
+    ) -> Any:
+        """The nodes of an operation's results; None: it has to run unfused."""
+        if self.unfused:
+            return None
+        values = [self.run.get(n) if isinstance(n, Node) else n for n in inputs]
+        for value, n, wanted in zip(values, inputs, loop.types, strict=False):
+            if is_memory(value):
+                if not can_fuse(value):
+                    return None
+            elif not isinstance(n, Node) and op.number_bytes(value, wanted) is None:
+                return None
+        try:
+            like = how[0](values)
+        except Exception:  # the unfused call says it
+            return None
+        if not all(
+            is_memory(v) and v.ndim and v.dtype == d for v, d in zip(like, dtypes, strict=True)
+        ):
+            return None
+        if not all(goes_along(v, like[0]) for v in values if is_memory(v)):
+            return None
+        own: Any = dict.fromkeys(np.geterr(), "ignore") if quiet else self.own_modes()
+        operation = op.Operation(
+            name, loop, tuple(inputs), tuple(dtypes), how[0], how[1], own, line()
+        )
+        sources = [n for n in inputs if isinstance(n, Node)]
+        made = []
+        for part, value in enumerate(like):
+            made.append(self.node(sources, operation=operation, part=part))
+            self.run.set(made[-1], value, real=False)
+        return made
+
+    def own_modes(self) -> Any:
+        """What np.errstate says where that was said inside of the function; else None."""
+        now = modes()
+        if now is self.entry or now == self.entry:
+            return None
+        self.outer = self.outer or self.entry_modes
+        return np.geterr()
+
+    def eager(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """A step that runs unfused; nodes stand for their values."""
+        nodes: list[Node] = []
+        swapped((args, kwargs), lambda n: nodes.append(n) if isinstance(n, Node) else None)
+        self.flush(nodes)
+        step = Eager(function, args, kwargs, self.own_modes(), line())
+        value = step.execute(self.run, self.workers)
+        parts = value if type(value) is tuple else (value,)
+        step.kind = kind(value)
+        if not all(
+            is_memory(part) or (is_number(part) and type(part) is not bool) for part in parts
+        ):
+            if value is not None and not isinstance(value, np.dtype):
+                for n in nodes:
+                    self.leak(n)
+                self.lost = True
+            return value
+        made = []
+        for part in parts:
+            node = self.node(nodes)
+            node.seen = is_memory(part) and self._shared(part)
+            made.append(node)
+            self.run.set(node, part)
+        step.nodes = tuple(made)
+        self.steps.append(step)
+        return made[0] if type(value) is not tuple else tuple(made)
+
+    def _shared(self, value: Any) -> bool:
+        """Whether a value may lie in the memory of others, which are marked then."""
+        found = False
+        for node in self.sources:
+            other = self.run.values.get(node.index) if node.index in self.run.real else None
+            if is_memory(other) and np.may_share_memory(host(value), host(other)):
+                node.seen = found = True
+        return found
+
+    def view(self, node: Node, function: Any) -> Any:
+        """Part of a value, or its indices in another order: no step, but where it lies."""
+        base = self.real(node)
+        value = function(base)
+        if (
+            not is_memory(value)
+            or not value.ndim
+            or not np.may_share_memory(host(base), host(value))
+        ):
+            return self.eager(function, node)
+        made = self.node((node,))
+        made.base, made.function = node, function
+        made.seen = node.seen = True
+        self.run.set(made, value)
+        return made
+
+    # --- once more
+
+    def ends(self, step: Any) -> bool:
+        """Whether a segment's targets are the results, in their order."""
+        results = self.result if type(self.result) is tuple else (self.result,)
+        return isinstance(step, Segment) and step.targets == results
+
+    def replay(self, values: list[Any], workers: int, outs: tuple[Any, ...]) -> tuple[Any, Run]:
+        run = Run()
+        for node, value in zip(self.given, values, strict=True):
+            run.set(node, value)
+        for node, value, _ in self.held.values():
+            run.set(node, value)
+        for step in self.steps:
+            last = outs if step is self.steps[-1] and self.ends(step) else ()
+            step.execute(run, workers, last)
+        return swapped(self.result, lambda n: run.get(n) if isinstance(n, Node) else n), run
+
+
+def _is_fresh(value: Any, known: int) -> bool:
+    """Whether nobody but the trace and this call refers to a value, or to what it is a view of."""
+    if isinstance(value, np.ndarray) and value.base is not None:
+        while isinstance(value, np.ndarray) and value.base is not None:
+            value = value.base
+        known = 3
+    return sys.getrefcount(value) <= known
+
+
+def line() -> str:
+    """Where the function stands, for `explain`."""
+    frame = sys._getframe(1)
+    while frame is not None and "gridbuf/fusing" in frame.f_code.co_filename.replace("\\", "/"):
+        frame = frame.f_back  # type: ignore[assignment]
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def method(name: str) -> Any:
+    def call(obj: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(obj, name)(*args, **kwargs)
+
+    call.__name__ = name
+    return call

@@ -1,0 +1,195 @@
+/* function.c: gridbuf._core.FusedFunction, which gridbuf.fusing.Fused extends: a call with operands
+ * that were seen before enters no Python. */
+#include "fused.h"
+#include "../core/references.h"
+
+#include <structmember.h>
+
+#define NO_IMPORT_UFUNC
+#define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
+#include <numpy/ufuncobject.h>
+
+typedef struct function_object {
+    PyObject_HEAD
+    PyObject *direct; /* a tuple of FusedCalls, the latest first; NULL: none */
+} function_object;
+
+static PyObject *word_workers;
+
+static int traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(((function_object *)self)->direct);
+    return 0;
+}
+
+static int clear(PyObject *self) {
+    Py_CLEAR(((function_object *)self)->direct);
+    return 0;
+}
+
+static void dealloc(PyObject *self) {
+    PyObject_GC_UnTrack(self);
+    clear(self);
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_Del(self);
+    Py_DECREF((PyObject *)type);
+}
+
+/* Neither out nor workers: 1; 0: something else; -1 with an error. */
+static int read_keywords(PyObject *kwargs, PyObject **out, int *workers) {
+    Py_ssize_t n = kwargs ? PyDict_Size(kwargs) : 0;
+    *workers = 0;
+    if (!n) return 1;
+    PyObject *threads = PyDict_GetItemWithError(kwargs, word_workers);
+    *out = PyDict_GetItemWithError(kwargs, gb_py_word_out);
+    if ((*out != NULL) + (threads != NULL) != n) return 0;
+    if (*out == Py_None) *out = NULL;
+    if (threads && threads != Py_None && gb_py_read_workers(threads, workers) < 0) return -1;
+    return 1;
+}
+
+/* NotImplemented: by no call that is known. */
+static PyObject *directly(PyObject *direct, PyObject *args, PyObject *out, int workers) {
+    Py_ssize_t n = PyTuple_Size(args), nouts = !out                 ? 0
+                                               : PyTuple_Check(out) ? PyTuple_Size(out)
+                                                                    : 1;
+    uint8_t flags[GB_PY_FUSED_MOST_STEPS];
+    PyObject *objects[n + nouts + 1];
+    for (Py_ssize_t i = 0; i < n; i++) objects[i] = PyTuple_GetItem(args, i);
+    for (Py_ssize_t i = 0; i < nouts; i++)
+        objects[n + i] = PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(direct); i++) {
+        GB_PY_OWNED PyObject *call = Py_NewRef(PyTuple_GetItem(direct, i));
+        PyObject *found = gb_py_fused_run(call, objects, n, objects + n, nouts, workers, flags);
+        if (found == Py_NotImplemented) {
+            Py_DECREF(found);
+            continue;
+        }
+        if (found && found != Py_None && gb_py_fused_report(call, flags) < 0) Py_CLEAR(found);
+        if (found != Py_None) return found;
+        Py_DECREF(found);
+        break;
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+/* np.seterr(**modes), what was in force before. */
+static PyObject *set_modes(PyObject *modes) {
+    PyObject *set = gb_py_upcall_get(GB_PY_UP_FUSED_MODES);
+    GB_PY_OWNED PyObject *none = set ? PyTuple_New(0) : NULL;
+    return none ? PyObject_Call(set, none, modes) : NULL;
+}
+
+static int report_flags(PyObject *call, PyObject *bytes, PyObject *modes) {
+    const char *flags;
+    Py_ssize_t n;
+    if (gb_py_bytes(bytes, "flags", &flags, &n) < 0) return -1;
+    if (modes == Py_None) return gb_py_fused_report(call, (const uint8_t *)flags);
+    GB_PY_OWNED PyObject *before = set_modes(modes);
+    if (!before) return -1;
+    int rc = gb_py_fused_report(call, (const uint8_t *)flags);
+    GB_PY_SAVED_ERROR;
+    GB_PY_OWNED PyObject *now = set_modes(before);
+    return rc;
+}
+
+/* What the steps of a call raised, told here, where the caller's line is the current one: a list of
+ * (FusedCall, flags, what np.errstate said inside of the function or None), and of what a step that
+ * ran unfused raised and would warn of, (name, text). */
+static int report(PyObject *parts) {
+    for (Py_ssize_t i = 0; i < PyList_Size(parts); i++) {
+        PyObject *first, *second, *modes = NULL;
+        if (!PyArg_ParseTuple(PyList_GetItem(parts, i), "OO|O", &first, &second, &modes)) return -1;
+        if (modes ? report_flags(first, second, modes) < 0
+                  : PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%S encountered in %S", second,
+                                     first) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    PyObject *out = NULL;
+    int workers, plain = read_keywords(kwargs, &out, &workers);
+    if (plain < 0) return NULL;
+    GB_PY_OWNED PyObject *direct = Py_XNewRef(((function_object *)self)->direct);
+    PyObject *found = plain && direct && PyTuple_CheckExact(direct)
+                          ? directly(direct, args, out, workers)
+                          : Py_NewRef(Py_NotImplemented);
+    if (found != Py_NotImplemented) return found;
+    Py_DECREF(found);
+    GB_PY_OWNED PyObject *pair =
+        gb_py_upcall_on(self, GB_PY_OF_FUSED_CALL, "(OO)", args, kwargs ? kwargs : Py_None);
+    PyObject *result, *parts;
+    if (!pair || !PyArg_ParseTuple(pair, "OO", &result, &parts) || report(parts) < 0) return NULL;
+    return Py_NewRef(result);
+}
+
+static PyMemberDef members[] = {
+    {"_direct", T_OBJECT, offsetof(function_object, direct), 0, NULL},
+    {NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, dealloc}, {Py_tp_traverse, traverse}, {Py_tp_clear, clear},
+    {Py_tp_call, call},       {Py_tp_members, members},   {0, NULL},
+};
+
+int gb_py_fused_function_init(PyObject *module) {
+    static PyTypeObject *type;
+    if (!(word_workers = PyUnicode_InternFromString("workers"))) return -1;
+    return gb_py_add_type(module, &type,
+                          (PyType_Spec){"gridbuf._core.FusedFunction", sizeof(function_object), 0,
+                                        GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, slots},
+                          NULL);
+}
+
+/* ---- functions of the module ---- */
+
+static void free_program(PyObject *capsule) {
+    gb_gu_fused_free(PyCapsule_GetPointer(capsule, GB_PY_FUSED_PROGRAM));
+}
+
+/* fuse(the program as a list of ints) -> (program, elements of a tile, bytes of scratch memory): Go
+ * compiles it (bridge/fuse.go). */
+PyObject *gb_py_fuse(PyObject *self, PyObject *words) {
+    GB_PY_OWNED PyObject *list = PySequence_Tuple(words);
+    Py_ssize_t n = list ? PyTuple_Size(list) : 0;
+    int64_t *encoding = list ? malloc((size_t)(n + 1) * sizeof *encoding) : NULL;
+    if (!encoding) return list ? PyErr_NoMemory() : NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        encoding[i] = (int64_t)PyLong_AsUnsignedLongLongMask(PyTuple_GetItem(list, i));
+    gb_gu_fused *program = NULL;
+    gb_error e;
+    int rc = PyErr_Occurred()
+                 ? -1
+                 : GB_PY_ENTER_GO(&e, gb_py_go->gufunc_fuse(encoding, n, &program, &e));
+    free(encoding);
+    if (rc < 0) return NULL;
+    int tile = program->tile, room = program->room;
+    GB_PY_OWNED PyObject *capsule = PyCapsule_New(program, GB_PY_FUSED_PROGRAM, free_program);
+    if (!capsule) gb_gu_fused_free(program);
+    return capsule ? Py_BuildValue("(Oii)", capsule, tile, room) : NULL;
+}
+
+static void idle(char **args, npy_intp const *dims, npy_intp const *steps, void *data) {}
+
+/* idle_ufunc(name, types, inputs): a ufunc of those types that computes nothing: what its result is
+ * says what another one's would be. NumPy holds what it is made of for good. */
+PyObject *gb_py_idle_ufunc(PyObject *self, PyObject *args) {
+    static PyUFuncGenericFunction functions[] = {idle};
+    static void *const data[] = {NULL};
+    const char *name, *types;
+    PyObject *bytes;
+    Py_ssize_t n;
+    int inputs;
+    if (!PyArg_ParseTuple(args, "sOi:idle_ufunc", &name, &bytes, &inputs)) return NULL;
+    if (gb_py_bytes(bytes, "types", &types, &n) < 0) return NULL;
+    size_t length = strlen(name) + 1;
+    char *kept = malloc((size_t)n + length);
+    if (!kept) return PyErr_NoMemory();
+    memcpy(kept, types, (size_t)n);
+    memcpy(kept + n, name, length);
+    return PyUFunc_FromFuncAndData(functions, (void **)data, kept, 1, inputs, (int)n - inputs,
+                                   PyUFunc_None, kept + n, NULL, 0);
+}
