@@ -12,7 +12,7 @@ from gridbuf.fusing.operands import host, is_memory, is_number, signature, struc
 from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run
 from gridbuf.fusing.traced import Traced
 from gridbuf.fusing.traces import Eager, Trace, swapped
-from gridbuf.joining import WEAK_SCALARS
+from gridbuf.named.broadcasting import WEAK_SCALARS
 
 MOST_TRACES, MOST_DIRECT = 256, 32
 _ARRAYS = (

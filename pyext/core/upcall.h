@@ -55,17 +55,17 @@
 
 /* Attributes and methods of the package's classes that C uses: X(name here, module, class, member).
  * Subclasses may override them. */
-#define GB_PY_UPCALL_MEMBERS(X)                                                         \
-    X(GB_PY_OF_GUFUNC_NAME, "gridbuf.gufunc.choosing", "Choosing", "name")              \
-    X(GB_PY_OF_GUFUNC_SIGNATURE, "gridbuf.gufunc.choosing", "Choosing", "signature")    \
-    X(GB_PY_OF_GUFUNC_CHOOSE, "gridbuf.gufunc.choosing", "Choosing", "_choose")         \
-    X(GB_PY_OF_GUFUNC_NUMBERS, "gridbuf.gufunc.choosing", "Choosing", "_numbers")       \
-    X(GB_PY_OF_GUFUNC_SIZES, "gridbuf.gufunc.choosing", "Choosing", "_sizes")           \
-    X(GB_PY_OF_GUFUNC_REFUSE, "gridbuf.gufunc.choosing", "Choosing", "_refuse")         \
-    X(GB_PY_OF_GUFUNC_UNIFORM, "gridbuf.gufunc.choosing", "Choosing", "_uniform")       \
-    X(GB_PY_OF_META_AXES, "gridbuf.storage.meta", "Meta", "axes")                       \
-    X(GB_PY_OF_META_HALO, "gridbuf.storage.meta", "Meta", "halo")                       \
-    X(GB_PY_OF_STORAGE_TO_HOST, "gridbuf.storage.buffers", "Buffers", "device_to_host") \
+#define GB_PY_UPCALL_MEMBERS(X)                                                            \
+    X(GB_PY_OF_GUFUNC_NAME, "gridbuf.gufunc.choosing", "Choosing", "name")                 \
+    X(GB_PY_OF_GUFUNC_SIGNATURE, "gridbuf.gufunc.choosing", "Choosing", "signature")       \
+    X(GB_PY_OF_GUFUNC_CHOOSE, "gridbuf.gufunc.choosing", "Choosing", "_choose")            \
+    X(GB_PY_OF_GUFUNC_NUMBERS, "gridbuf.gufunc.choosing", "Choosing", "_numbers")          \
+    X(GB_PY_OF_GUFUNC_SIZES, "gridbuf.gufunc.choosing", "Choosing", "_sizes")              \
+    X(GB_PY_OF_GUFUNC_REFUSE, "gridbuf.gufunc.choosing", "Choosing", "_refuse")            \
+    X(GB_PY_OF_GUFUNC_UNIFORM, "gridbuf.gufunc.choosing", "Choosing", "_uniform")          \
+    X(GB_PY_OF_META_AXES, "gridbuf.storage.meta", "Meta", "axes")                          \
+    X(GB_PY_OF_META_HALO, "gridbuf.storage.meta", "Meta", "halo")                          \
+    X(GB_PY_OF_STORAGE_TO_HOST, "gridbuf.storage.buffers", "Buffers", "device_to_host")    \
     X(GB_PY_OF_STORAGE_WRITTEN, "gridbuf.storage.buffers", "Buffers", "set_host_modified") \
     X(GB_PY_OF_FUSED_CALL, "gridbuf.fusing.fused", "Fused", "_call")
 
