@@ -849,6 +849,7 @@ class FusedFunction:
     _direct: Any
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+@final
 class CopyProgram:
     SIGN: ClassVar[int]
     ADD: ClassVar[int]
