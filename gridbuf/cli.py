@@ -55,6 +55,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser = argparse.ArgumentParser(
         prog="gridbuf", description="The memory layer for stencil programs."
     )
+    parser.add_argument("--version", action="version", version=f"gridbuf {gridbuf.__version__}")
     subparsers = parser.add_subparsers(
         dest="command", required=True, metavar="doctor | plan | distributed | run | watch"
     )

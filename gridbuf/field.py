@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gridbuf import _core, arrays
+from gridbuf import _core, arrays, showing
 from gridbuf.array_methods import ArrayMethods
 from gridbuf.docstrings import as_in
 from gridbuf.like import (
@@ -458,24 +458,6 @@ def _entry(self: _core.Field, interface: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _html(self: _core.Field) -> str:
-    """The layout, drawn for a notebook."""
-    from gridbuf import explain
-
-    return explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
-
-
-def _field_repr(self: _core.Field) -> str:
-    names = "".join(self.dims) if hasattr(self, "__gt_dims__") else "dims not given,"
-    memory = self.plan.memory
-    return (
-        f"Field({names} {self.shape} {self.dtype}, strides={self.strides}, origin={self.origin},"
-        f" halo={self.halo}, device={self.device!r}"
-        + (f", memory={memory!r}" if memory else "")
-        + (", readonly)" if self.readonly else ")")
-    )
-
-
 def plan_of(array_or_field: Any, /) -> _core.Plan:
     """The plan read back from memory that exists.
 
@@ -561,10 +543,10 @@ def install() -> None:
         "to_numpy": to_numpy, "astype": astype, "fill": fill, "view": view,
         "flags": property(_flags),
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
-        "_repr_html_": _html,
+        "_repr_html_": showing.html, "__str__": showing.text, "plot": showing.plot,
         "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain),
         "__gt_data_interface__": property(_gt_interface),
-        "__init_subclass__": classmethod(_init_subclass), "__repr__": _field_repr,
+        "__init_subclass__": classmethod(_init_subclass), "__repr__": showing.short,
         "from_array": staticmethod(from_array),
     }  # fmt: skip
     for name, method in methods.items():

@@ -342,6 +342,19 @@ def shared_halo(array: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
     return origin, halo
 
 
+def shared_dims(array: Any) -> tuple[str, ...] | None:
+    """The dims of the Field or storage whose memory the array shows, found by its strides: for
+    arrays with other names. None where the array shows other points.
+    """
+    data = getattr(array, "data", None)
+    owner = _owner(data)
+    if owner is None or sorted(_extents(data)) != sorted(_extents(owner)):
+        return None
+    names = tuple(owner.dims if isinstance(owner, _core.Field) else owner.axes)
+    found = list(zip(_extents(owner), names, strict=True))
+    return tuple(found.pop([e for e, _ in found].index(extent))[1] for extent in _extents(data))
+
+
 def _owner(data: Any) -> Any:
     """The Field or storage at the end of a chain of views, or inside of what xarray holds; None
     where there is none.

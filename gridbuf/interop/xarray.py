@@ -2,7 +2,7 @@
 
 Importing this file gives every DataArray the properties `__gt_interface__` and, where its
 dims are names that stencils know (I, J, K, 0, 1, ...), `__gt_dims__`: then gt4py's own stencils
-put its indices in order, too.
+put its indices in order, too. `array.gridbuf` has the halo, the domain and the plan.
 
 Examples
 --------
@@ -19,7 +19,7 @@ from typing import Any
 import xarray as xr
 
 from gridbuf import _core
-from gridbuf.names import as_numpy, entries_of, get_dims, is_name, shared_halo
+from gridbuf.names import as_numpy, entries_of, get_dims, is_name, shared_dims, shared_halo
 from gridbuf.storage import Storage
 from gridbuf.storage.xarray import Held
 from gridbuf.validation import boolean, mapping
@@ -53,8 +53,63 @@ def _dims(array: xr.DataArray) -> tuple[str, ...]:
     return names
 
 
-# Properties, and not xarray.register_dataarray_accessor: that keeps the first answer for the
-# DataArray's life, which points at memory that `array.data = other` has given up.
+@xr.register_dataarray_accessor("gridbuf")
+class Accessor:
+    """`array.gridbuf`: what gridbuf knows of a DataArray's memory.
+
+    Origin and halo are those of the Field or storage whose memory the array shows, as
+    `from_dataarray` finds them; they are looked up at each use, because data can be replaced.
+
+    Examples
+    --------
+    >>> import gridbuf as gb, gridbuf.interop.xarray as gbx
+    >>> f = gb.Field.zeros((8, 6), dims="IJ", halo=(1, 1), backend="gt:cpu_ifirst")
+    >>> array = gbx.to_dataarray(f)
+    >>> array.gridbuf.halo, array.gridbuf.domain.shape, array.gridbuf.plan.layout
+    (((1, 1), (1, 1)), (6, 4), (1, 0))
+    """
+
+    def __init__(self, array: xr.DataArray) -> None:
+        self._array = array
+
+    def field(self, **options: Any) -> _core.Field:
+        """`from_dataarray` of the array, with its keywords."""
+        return from_dataarray(self._array, **options)
+
+    @property
+    def origin(self) -> tuple[int, ...] | None:
+        """The first point of the domain, in the order of the array's dims."""
+        return self._unnamed().origin
+
+    @property
+    def halo(self) -> tuple[tuple[int, int], ...] | None:
+        """Points below and above the domain, in the order of the array's dims."""
+        return self._unnamed().halo
+
+    @property
+    def plan(self) -> _core.Plan:
+        """Strides, alignment and padding of the array's memory."""
+        return self._unnamed().plan
+
+    @property
+    def domain(self) -> xr.DataArray:
+        """The points inside the halo, with their coordinates: a view."""
+        halo = self.halo or ((0, 0),) * self._array.ndim
+        return self._array[
+            tuple(
+                slice(low, size - high)
+                for (low, high), size in zip(halo, self._array.shape, strict=True)
+            )
+        ]
+
+    def _unnamed(self) -> _core.Field:
+        """The Field over the array, whatever its dims are called."""
+        dims = _named(self._array) or shared_dims(self._array)
+        origin, halo = shared_halo(self._array, dims)
+        return _core.Field(as_numpy(self._array), dims, origin=origin, halo=halo)
+
+
+# Properties of the class, and not an accessor: gt4py reads them from the DataArray itself.
 for _name, _property in {
     "__gt_interface__": property(_interface),
     "__gt_dims__": property(_dims),

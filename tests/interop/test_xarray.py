@@ -289,3 +289,25 @@ def test_names_are_never_made_up(dataset: xr.Dataset) -> None:
         ValueError, match=r"data: its dims \('lev', 'lat', 'lon'\) are not all I, J or K"
     ):
         gs.as_storage(dataset.h.isel(time=0))
+
+
+def test_the_accessor_finds_halo_and_domain_by_the_memory():
+    f = gb.Field.zeros((8, 6, 3), dims="IJK", halo=(2, 1, 0), backend="gt:cpu_ifirst")
+    array = gbx.to_dataarray(f, axes={"lon": "I", "lat": "J", "level": "K"})
+    turned = array.transpose("level", "lat", "lon")
+    assert array.gridbuf.halo == f.halo and array.gridbuf.origin == f.origin
+    assert turned.gridbuf.halo == ((0, 0), (1, 1), (2, 2))
+    assert turned.gridbuf.domain.dims == ("level", "lat", "lon")
+    turned.gridbuf.domain[...] = 1.0
+    assert np.asarray(f).sum() == 4 * 4 * 3
+    assert array.gridbuf.plan.strides == f.strides
+    axes = {"lon": "I", "lat": "J", "level": "K"}
+    assert array.gridbuf.field(axes=axes).halo == f.halo
+
+
+def test_the_accessor_of_other_memory_and_of_replaced_memory():
+    f = gb.Field.zeros((8, 6), dims="IJ", halo=(1, 1))
+    array = gbx.to_dataarray(f)
+    assert array.gridbuf.halo == f.halo and array[1:].gridbuf.halo is None
+    array.data = np.ones((8, 6))
+    assert array.gridbuf.halo is None and array.gridbuf.domain.shape == (8, 6)
