@@ -41,7 +41,7 @@ static int refuse(gb_error *e, const char *format, ...) {
 /* ---- room for Go: its runtime ends the process where it cannot make a thread, or reserve
  * addresses ---- */
 
-/* Threads of Go's runtime beside one for each processor, and most of all (bridge/start.go). */
+/* Threads of Go's runtime beside one for each processor, and most of all (bridge/exports.go). */
 enum { BESIDES = 8, MOST_THREADS = 64 };
 /* Addresses that the runtime reserves, beside the stacks; and the C library for the malloc of each
  * thread. */
@@ -51,6 +51,14 @@ static void *wait_for_unlock(void *lock) {
     pthread_mutex_lock(lock);
     pthread_mutex_unlock(lock);
     return NULL;
+}
+
+/* Addresses that one call of Go may want, beside what the runtime has. */
+enum { CALL_MIB = 8 };
+
+static int can_map(size_t bytes, int protection, int flags) {
+    void *addresses = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return addresses != MAP_FAILED && munmap(addresses, bytes) == 0;
 }
 
 /* Make as many threads as Go's runtime may want, at one time, and end them again. */
@@ -65,9 +73,7 @@ static int has_room(gb_error *e) {
     pthread_mutex_lock(&gate);
     while (n < wanted && pthread_create(&made[n], NULL, wait_for_unlock, &gate) == 0) n++;
     size_t reserved = RUNTIME + (size_t)wanted * THREAD;
-    void *addresses =
-        mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (addresses != MAP_FAILED) munmap(addresses, reserved);
+    int addresses = can_map(reserved, PROT_NONE, MAP_NORESERVE);
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < n; i++) pthread_join(made[i], NULL);
     if (n < wanted)
@@ -77,7 +83,7 @@ static int has_room(gb_error *e) {
                       "of processes (ulimit -u), of the control group (pids.max) or of addresses "
                       "(ulimit -v) stands in the way",
                       wanted, n);
-    if (addresses == MAP_FAILED)
+    if (!addresses)
         return refuse(e,
                       "gridbuf: this needs the Go runtime, which reserves %zu MiB of addresses "
                       "beside the stacks of its threads, "
@@ -132,6 +138,22 @@ int gb_py_go_load(gb_error *e) {
     }
     pthread_mutex_unlock(&lock);
     return rc;
+}
+
+static int limited(int resource) {
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+int gb_py_go_enter(gb_error *e) {
+    if (!limited(RLIMIT_AS) && !limited(RLIMIT_DATA)) return 0;
+    if (can_map((size_t)CALL_MIB << 20, PROT_READ | PROT_WRITE, 0)) return 0;
+    refuse(e,
+           "gridbuf: this call enters the Go runtime, which may want %d MiB of addresses, and "
+           "the limit of addresses or data (ulimit -v, -d) leaves less",
+           CALL_MIB);
+    e->kind = GB_MEMORY_ERROR;
+    return -1;
 }
 
 /* gridbuf.gufunc.SignatureError is a Python class, imported at its first use. */

@@ -15,12 +15,15 @@ static inline int gb_py_go_lost(void) { return gb_py_go && gb_forked != gb_py_go
 int gb_py_raise(const gb_error *e);             /* raises an error of Go; -1 */
 int gb_py_setup_error(const char *format, ...); /* raises SignatureError; -1 */
 
-/* Loads Go unless it is there; -1 in a child of the process that loaded it, where entering Go would
- * hang for good. *e is empty, or says why. */
+/* -1 where Go's runtime, which ends the process when it gets no memory, has too few addresses. */
+int gb_py_go_enter(gb_error *e);
+
+/* Loads Go unless it is there; -1 without addresses for a call, and in a child of the process that
+ * loaded Go, where entering it would hang for good. *e is empty, or says why. */
 static inline int gb_py_go_ready(gb_error *e) {
     e->kind = 0;
     e->message[0] = 0;
-    return gb_py_go && gb_forked == gb_py_go_process ? 0 : gb_py_go_load(e);
+    return gb_py_go && gb_forked == gb_py_go_process ? gb_py_go_enter(e) : gb_py_go_load(e);
 }
 
 /* For a thread that does not hold the GIL, or may not raise: -1 with *error filled in, or 0. */

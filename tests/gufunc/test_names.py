@@ -35,9 +35,7 @@ def test_a_result_keeps_origin_and_halo() -> None:
 
 SIZES = {"I": 2, "J": 3, "K": 4, "0": 5}
 SOME_NAMES = [
-    "".join(names)
-    for count in (1, 2, 3)
-    for names in itertools.permutations("IJK", count)
+    "".join(names) for count in (1, 2, 3) for names in itertools.permutations("IJK", count)
 ] + ["0IJK", "KJI0", "J0"]
 
 

@@ -95,6 +95,35 @@ assert gb.zeros((3, 3)).sum() == 0
     assert said in {"(4,)", "RuntimeError True"}
 
 
+@pytest.mark.parametrize("spare", [0, 1 << 16, 1 << 18, 1 << 20, 4 << 20, 8 << 20, 40 << 20])
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_without_addresses_calls_of_go_that_is_there_are_refused(limit: str, spare: int) -> None:
+    """Calls of ever new structures, until Go's runtime wants more memory and gets none."""
+    said = run(f"""
+from gridbuf import gufunc
+adopt()
+ufuncs = [np.add, np.multiply, np.hypot, np.maximum]
+random = np.random.default_rng({spare})
+field = {{"RLIMIT_AS": 0, "RLIMIT_DATA": 5}}["{limit}"]
+with open("/proc/self/statm") as file:
+    has = int(file.read().split()[field]) * resource.getpagesize()
+resource.setrlimit(resource.{limit}, (has + {spare}, -1))
+made = refused = 0
+for again in range(1500):
+    try:
+        call = gufunc.from_ufunc(ufuncs[random.integers(4)])
+        values = np.ones(tuple(map(int, random.integers(1, 4, random.integers(1, 6)))))
+        call(values, values) if again % 2 else call.reduce(values, axis=tuple(range(values.ndim)))
+        made += 1
+    except (MemoryError, RuntimeError, ImportError) as error:
+        refused += 1
+resource.setrlimit(resource.{limit}, (-1, -1))
+assert adopt().shape == (4,)
+print(made + refused)
+""")
+    assert said == "1500"
+
+
 def test_it_is_imported_with_few_addresses() -> None:
     """500 MB more than NumPy has: enough for all but Go."""
     done = subprocess.run(
