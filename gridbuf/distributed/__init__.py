@@ -13,6 +13,7 @@ from gridbuf.distributed.calls import DisagreementError, RevokedError
 from gridbuf.distributed.drawing import Drawing
 from gridbuf.distributed.factories import cubed_sphere, grid, links, topology, tripolar
 from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.geometry.reading_links import index_links
 from gridbuf.distributed.grid import Grid
 from gridbuf.distributed.plans.plan import Handle, Plan
 from gridbuf.distributed.plans.vectors import Item, pair, scalar, vector
@@ -28,6 +29,7 @@ __all__ = [
     "RevokedError",
     "cubed_sphere",
     "grid",
+    "index_links",
     "links",
     "pair",
     "scalar",

@@ -10,8 +10,9 @@ from gridbuf.distributed import arguments as read
 from gridbuf.distributed.arguments import read_timeout
 from gridbuf.distributed.geometry.blocks import cut
 from gridbuf.distributed.geometry.boxes import Pairs
-from gridbuf.distributed.geometry.given_links import Given, GivenLinks, read_links
+from gridbuf.distributed.geometry.given_links import Given, GivenLinks
 from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.geometry.reading_links import read_links
 from gridbuf.distributed.geometry.tiles import Topology, cube, folded, read_seams, rings
 from gridbuf.distributed.grid import Grid
 from gridbuf.distributed.plans.engines import Engine, LocalEngine
@@ -332,14 +333,19 @@ def links(
         (destination, slices, source, slices): the numbers of two blocks, and a slice for each of
         dims, counted from the block's first own point; negative and beyond its end is halo. Where
         axes turn a fifth entry says along which of the source's each of the destination's goes:
-        ("J", "-I").
+        ("J", "-I"). Instead of slices index arrays may stand at both ends, of any shapes that
+        agree: one for each of dims, of one dim an array alone. A dict may come last: {"sign": -1}
+        changes the sign of all values, {"from": 1, "to": 0, "sign": -1} fills component 0 of
+        vectors from component 1.
     dims : str or sequence, optional
         The names of the dims.
 
     Returns
     -------
     Grid
-        The grid. Its fields have all its dims, and lie at centres.
+        The grid. Its fields have all its dims, and lie at centres. A field that is no part of a
+        vector is filled by the links without components, and by those to component 0, without
+        their sign.
 
     Raises
     ------
@@ -359,6 +365,15 @@ def links(
     >>> grid.exchange(T)
     >>> a.numpy(), b.numpy()
     (array([0., 0., 1., 2., 3., 7., 0.]), array([3., 2., 7., 8., 0., 0.]))
+
+    An unstructured halo: points 3 and 4 of block 0 are points 2 and 0 of block 1.
+
+    >>> grid = gbd.links([(3,), (3,)], [(0, [3, 4], 1, [2, 0])], "I", halo=((0, 2),))
+    >>> a, b = T = grid.zeros()
+    >>> b[:3] = [7, 8, 9]
+    >>> grid.exchange(T)
+    >>> a.numpy()
+    array([0., 0., 0., 9., 7.])
     """
     extents = tuple(read.read_shape(shape, "shapes") for shape in read.entries(shapes, "shapes"))
     if not extents:

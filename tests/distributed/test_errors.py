@@ -197,7 +197,7 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("n: ", lambda: gbd.cubed_sphere(2.0)),  # type: ignore[arg-type]
     (r"seams\[0\]: ", lambda: gbd.topology([(3, 3)], [3])),
     (r"seams\[0\]: reversed", lambda: gbd.topology([(3, 3)], [(0, "I+", 0, "I-", 1)])),
-    (r"links\[0\]: expected slices", lambda: links((0, (1, 2), *LINK[2:]))),
+    (r"links\[0\]: expected slices", lambda: links((0, (slice(0, 1), 2), *LINK[2:]))),
     ("sizes: ", lambda: GRID.zeros("IK", sizes=3)),
     ("corners: ", lambda: GRID.plan(FIELD, corners=1)),  # type: ignore[arg-type]
     ("sign: ", lambda: gbd.scalar(FIELD, sign=-1.0)),  # type: ignore[arg-type]

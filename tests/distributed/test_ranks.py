@@ -283,3 +283,21 @@ def test_given_links_of_ranks(ranks: Any) -> None:
             assert [c.link for c in message.chunks] == [
                 c.link for c in plans[peer].receives[rank].chunks
             ]
+
+
+def test_index_links_of_ranks(ranks: Any) -> None:
+    rng = np.random.default_rng(3)
+    shapes = [(6,), (4,), (5,)]
+    halo = [[*range(-4, 0), *range(n, n + 4)] for (n,) in shapes]
+    given = [
+        (dst, halo[dst][src::3], src, rng.integers(0, shapes[src][0], len(halo[dst][src::3])))
+        for dst in range(3)
+        for src in range(3)
+    ]
+    plans = [grid.plan(grid.zeros()) for grid in ranks("links", 3, shapes, given, "I", halo=4)]
+    for rank, plan in enumerate(plans):
+        assert len(plan.sends) == 2
+        for peer, message in plan.sends.items():
+            assert [c.link for c in message.chunks] == [
+                c.link for c in plans[peer].receives[rank].chunks
+            ]

@@ -1,25 +1,149 @@
-"""Links that users write down themselves, in the place of those that a topology makes."""
+"""Links that users write down themselves, in the place of those that a topology makes.
 
-from collections.abc import Sequence
-from itertools import combinations, groupby
+Slices are one box; index arrays are as many as there are runs of points at both ends.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from gridbuf.distributed import arguments as read
+import numpy as np
+
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.boxes import Index, Map
-from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder
+from gridbuf.distributed.geometry.linking import BY_BLOCKS, Geometry, Link, LinkBuilder, Rule
 from gridbuf.distributed.geometry.tiles import Topology
-from gridbuf.validation import integer
 
-Spans = Sequence[tuple[int, int]]
+Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class Given(NamedTuple):
-    """A link as it was written, and its place in the list."""
+class Box(NamedTuple):
+    """Its first point, its shape, and the source of its first point."""
 
-    number: int
-    link: Link
-    side: Link | None  # its points that lie outside the destination's domain along one axis alone
+    at: Index
+    shape: Index
+    source_at: Index
+
+
+class Given:
+    """A link as it was written.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the list.
+    dst, src : int
+        The blocks.
+    box : Box or None
+        The points of a link of slices.
+    points : tuple of arrays or None
+        The destination's points and the source's, one a row, of a link of index arrays.
+    shape : tuple of int
+        The destination's shape.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        blocks: tuple[int, int],
+        points: Box | tuple[Ints, Ints],
+        turn: tuple[Index, Index],
+        rule: Rule | None,
+        shape: Index,
+    ) -> None:
+        self.number, (self.dst, self.src) = number, blocks
+        self.axes, self.signs = turn
+        self.rule, self.shape = rule, shape
+        self.box = points if isinstance(points, Box) else None
+        self.points = None if isinstance(points, Box) else points
+
+    @cached_property
+    def whole(self) -> list[Box]:
+        """Boxes of all points."""
+        if self.points is not None:
+            return runs(*self.points)
+        return [] if self.box is None else [self.box]
+
+    @cached_property
+    def sides(self) -> list[Box]:
+        """Boxes of the points that lie outside the destination's domain along one axis alone."""
+        if self.points is not None:
+            to, come = self.points
+            one = ((to < 0) | (to >= np.array(self.shape))).sum(axis=1) == 1
+            return runs(to[one], come[one])
+        return [] if self.box is None else self._side(self.box)
+
+    def _side(self, box: Box) -> list[Box]:
+        outside, low, high = 0, [], []
+        for first, count, n in zip(box.at, box.shape, self.shape, strict=True):
+            out = first + count <= 0 or first >= n
+            outside += out
+            low.append(first if out else max(first, 0))
+            high.append(first + count if out else min(first + count, n))
+        shape = tuple([last - first for first, last in zip(low, high, strict=True)])
+        if outside != 1 or min(shape) <= 0:
+            return []
+        moved = [
+            start + sign * (low[axis] - box.at[axis])
+            for start, axis, sign in zip(box.source_at, self.axes, self.signs, strict=True)
+        ]
+        return [Box(tuple(low), shape, tuple(moved))]
+
+    def links(self, corners: bool) -> Iterator[Link]:
+        """The links of all boxes, or of the sides alone."""
+        for box in self.whole if corners else self.sides:
+            yield Link(self.dst, self.src, *box, self.axes, self.signs, self.rule)
+
+    def ends(self) -> tuple[Sequence[int], Sequence[int]]:
+        """The lowest point along each axis, and the one after the highest."""
+        if self.box is not None:
+            at, shape, _ = self.box
+            return at, [first + n for first, n in zip(at, shape, strict=True)]
+        assert self.points is not None
+        to = self.points[0]
+        return to.min(axis=0).tolist(), (to.max(axis=0) + 1).tolist()
+
+
+def targets(links: Sequence[Given]) -> tuple[Ints, Ints]:
+    """Every point that links fill, one a row, and the number of its link."""
+    boxes = [given for given in links if given.box is not None]
+    at = np.array([given.box.at for given in boxes if given.box], np.int64)
+    shape = np.array([given.box.shape for given in boxes if given.box], np.int64)
+    points, numbers = [], []
+    if boxes:
+        counts = shape.prod(axis=1)
+        which = np.repeat(np.arange(len(boxes)), counts)
+        rest = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        inside = np.empty((len(which), at.shape[1]), np.int64)
+        for axis in reversed(range(at.shape[1])):
+            rest, inside[:, axis] = np.divmod(rest, shape[which, axis])
+        points.append(inside + at[which])
+        numbers.append(np.array([given.number for given in boxes])[which])
+    for given in links:
+        if given.points is not None:
+            points.append(given.points[0])
+            numbers.append(np.full(len(given.points[0]), given.number))
+    return np.concatenate(points), np.concatenate(numbers)
+
+
+def runs(to: Ints, come: Ints) -> list[Box]:
+    """Boxes of points that lie side by side at both ends, along the axis that gives the fewest."""
+    best: tuple[Ints, Ints, Ints] | None = None
+    ndim = to.shape[1]
+    for axis in range(ndim):
+        order = np.lexsort([to[:, axis], *(to[:, a] for a in range(ndim) if a != axis)])
+        target, source = to[order], come[order]
+        step = np.zeros(ndim, np.int64)
+        step[axis] = 1
+        goes_on = (np.diff(target, axis=0) == step) & (np.diff(source, axis=0) == step)
+        first = np.flatnonzero(np.r_[True, ~goes_on.all(axis=1)][: len(to)])
+        if best is None or len(first) < len(best[0]):
+            shape = np.ones((len(first), ndim), np.int64)
+            shape[:, axis] = np.diff(np.r_[first, len(to)])
+            best = target[first], shape, source[first]
+    assert best is not None
+    rows = [map(tuple, each.tolist()) for each in best]
+    return [Box(*row) for row in zip(*rows, strict=True)]
 
 
 class GivenLinks(LinkBuilder):
@@ -30,24 +154,22 @@ class GivenLinks(LinkBuilder):
     ) -> None:
         super().__init__(topology, decomposition)
         self.straight = False
+        rules = {each.rule: f"links[{each.number}]" for each in reversed(links) if each.rule}
+        self.rules = {where: rule for rule, where in rules.items()}
         self._into: dict[int, list[Given]] = {}
         self._out_of: dict[int, set[int]] = {}
         self._turning: dict[Map, str] = {}  # of each kind the first
         for given in links:
-            self._into.setdefault(given.link.dst, []).append(given)
-            self._out_of.setdefault(given.link.src, set()).add(given.link.dst)
-            how = Map(given.link.axes, given.link.signs, (0,) * topology.ndim)
+            self._into.setdefault(given.dst, []).append(given)
+            self._out_of.setdefault(given.src, set()).add(given.dst)
+            how = Map(given.axes, given.signs, (0,) * topology.ndim)
             if not how.moves_only:
                 self._turning.setdefault(how, f"links[{given.number}]")
+        ends = [(given, *given.ends()) for given in links]
         self._farthest = [
             (
-                min(links, key=lambda given: given.link.at[a]),
-                max(
-                    links,
-                    key=lambda given: (
-                        given.link.at[a] + given.link.shape[a] - topology.tiles[given.link.dst][a]
-                    ),
-                ),
+                min(ends, key=lambda its: its[1][a]),
+                max(ends, key=lambda its: its[2][a] - topology.tiles[its[0].dst][a]),
             )
             for a in range(topology.ndim * bool(links))
         ]
@@ -65,144 +187,27 @@ class GivenLinks(LinkBuilder):
                 f"{field}: fields of a grid of explicit links have all its dims, {names}, and lie"
                 " at centres along each"
             )
-        for a, ends in enumerate(self._farthest):
-            for given in ends:
-                at = given.link.at[a]
-                n = given.link.shape[a]
-                whole = self.whole.tiles[given.link.dst][a]
+        for a, farthest in enumerate(self._farthest):
+            for given, first, end in farthest:
+                whole = self.whole.tiles[given.dst][a]
                 low, high = geometry.halos[a]
-                if at < -low or at + n > whole + high:
+                if first[a] < -low or end[a] > whole + high:
                     raise ValueError(
-                        f"{field}: links[{given.number}] fills points {at} to {at + n} along"
+                        f"{field}: links[{given.number}] fills points {first[a]} to {end[a]} along"
                         f" {names[a]}, and the field has those from {-low} to {whole + high}"
                     )
 
     def filling(
         self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None
     ) -> list[Link]:
-        found = [each.link if corners else each.side for each in self._into.get(block.number, ())]
+        rank_of = self.decomposition.rank_of
         links = [
             link
-            for link in found
-            if link is not None and self.decomposition.rank_of(link.src) is not None
+            for given in self._into.get(block.number, ())
+            if rank_of(given.src) is not None and (source is None or given.src == source.number)
+            for link in given.links(corners)
         ]
-        if source is not None:
-            links = [link for link in links if link.src == source.number]
-        return sorted(links, key=lambda link: link[:2])
+        return sorted(links, key=BY_BLOCKS)
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
         return {block.number} | (set() if synchronised else self._out_of.get(block.number, set()))
-
-
-def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> list[Given]:
-    """Links as users write them: (destination, slices, source, slices) and, where axes turn, the
-    source's axes.
-    """
-    found = []
-    form = "a link is (destination, slices, source, slices) and, if need be, axes"
-    for i, (what, parts) in enumerate(read.connections(links, "links", form)):
-        dst, src = (_block(parts[k], what, len(shapes)) for k in (0, 2))
-        box, origin = (_slices(parts[k], what, shapes[b], names) for k, b in ((1, dst), (3, src)))
-        axes, signs = (
-            _axes(parts[4], what, names)
-            if len(parts) == 5
-            else (tuple(range(len(names))), (1,) * len(names))
-        )
-        for d, (axis, (first, last)) in enumerate(zip(axes, origin, strict=True)):
-            start, stop = box[axis]
-            if stop - start != last - first:
-                raise ValueError(
-                    f"{what}: {stop - start} points along {names[axis]} come from {last - first}"
-                    f" along {names[d]}"
-                )
-            if not 0 <= first <= last <= shapes[src][d]:
-                raise ValueError(
-                    f"{what}: its source is {first} to {last} along {names[d]}; block {src} owns 0"
-                    f" to {shapes[src][d]}"
-                )
-        if any(start == stop for start, stop in box):
-            continue
-        outside = [
-            stop <= 0 or start >= n for (start, stop), n in zip(box, shapes[dst], strict=True)
-        ]
-        if not any(outside):
-            raise ValueError(
-                f"{what}: it fills points that block {dst} owns; a link fills the halo"
-            )
-        beside = [
-            span if out else (max(span[0], 0), min(span[1], n))
-            for span, out, n in zip(box, outside, shapes[dst], strict=True)
-        ]
-        whole, side = (_link(dst, src, part, box, origin, axes, signs) for part in (box, beside))
-        found.append(Given(i, whole, side if sum(outside) == 1 and min(side.shape) > 0 else None))
-    found.sort(key=lambda given: given.link.dst)
-    for dst, its in groupby(found, lambda given: given.link.dst):
-        for a, b in combinations(its, 2):
-            ends = zip(a.link.at, a.link.shape, b.link.at, b.link.shape, strict=True)
-            if all(max(p, q) < min(p + m, q + n) for p, m, q, n in ends):
-                raise ValueError(
-                    f"links: links[{a.number}] and links[{b.number}] fill the same points of block"
-                    f" {dst}"
-                )
-    return found
-
-
-def _link(
-    dst: int, src: int, part: Spans, box: Spans, origin: Spans, axes: Index, signs: Index
-) -> Link:
-    """Of a link that fills a box the part that fills a smaller one."""
-    by = [start - first for (start, _), (first, _) in zip(part, box, strict=True)]
-    source_at = tuple(
-        first + by[axis] if sign > 0 else last - 1 - by[axis]
-        for (first, last), axis, sign in zip(origin, axes, signs, strict=True)
-    )
-    at, shape = tuple(start for start, _ in part), tuple(stop - start for start, stop in part)
-    return Link(dst, src, at, shape, source_at, axes, signs)
-
-
-def _block(given: Any, what: str, count: int) -> int:
-    number = integer(given, what, 0)
-    if number >= count:
-        raise ValueError(f"{what}: there is no block {number}; blocks are 0 to {count - 1}")
-    return number
-
-
-def _slices(given: Any, what: str, shape: Index, names: Sequence[str]) -> list[tuple[int, int]]:
-    slices = [given] if isinstance(given, slice) else read.entries(given, what)
-    if len(slices) != len(names):
-        raise ValueError(f"{what}: {len(slices)} slices, the dims are {tuple(names)}")
-    box = []
-    for each, n in zip(slices, shape, strict=True):
-        if not isinstance(each, slice):
-            raise TypeError(f"{what}: expected slices, got {type(each).__name__}")
-        if each.step not in (None, 1):
-            raise ValueError(
-                f"{what}: {each} has the step {each.step}; links take all points between two"
-            )
-        start = 0 if each.start is None else integer(each.start, what)
-        stop = n if each.stop is None else integer(each.stop, what)
-        if stop < start:
-            raise ValueError(
-                f"{what}: {each} ends before it begins; negative numbers are in the low halo here"
-            )
-        box.append((start, stop))
-    return box
-
-
-def _axes(given: Any, what: str, names: Sequence[str]) -> tuple[Index, Index]:
-    """Of ("J", "-I"), the source's axis that each of the destination's goes along: which of the
-    destination's each of the source's is.
-    """
-    entries = read.entries(given, what, len(names), f"dims {tuple(names)} are")
-    axes, signs = [-1] * len(names), [1] * len(names)
-    for axis, entry in enumerate(entries):
-        if not isinstance(entry, str):
-            raise TypeError(
-                f"{what}: axes are names, such as {names[0]!r} or {'-' + names[0]!r}, got"
-                f" {type(entry).__name__}"
-            )
-        name = entry.removeprefix("-")
-        if name not in names or axes[names.index(name)] >= 0:
-            raise ValueError(f"{what}: axes {tuple(entries)} are not each of {tuple(names)} once")
-        axes[names.index(name)], signs[names.index(name)] = axis, -1 if entry.startswith("-") else 1
-    return tuple(axes), tuple(signs)

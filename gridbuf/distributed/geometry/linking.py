@@ -4,7 +4,7 @@ copies, keepers.
 Schedules: the links of one rank, sorted by the rank at the other end.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, product
 from operator import itemgetter
@@ -29,6 +29,23 @@ class Geometry(NamedTuple):
     halos: Pairs
 
 
+class Rule(NamedTuple):
+    """What a link of the user's says of signs and of components of vectors.
+
+    The values of a vector's component `to` are those of the component `source`, with the sign. With
+    neither the sign is every field's.
+    """
+
+    sign: int = 1
+    to: int | None = None
+    source: int | None = None
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The components that are filled; a field on its own counts as component 0."""
+        return (0, 1) if self.to is None else (self.to,)
+
+
 class Link(NamedTuple):
     """Points of one block that are filled from those of another. Along the geometry's axes, counted
     from the blocks' first own points.
@@ -45,10 +62,19 @@ class Link(NamedTuple):
     source_at: Index
     axes: Index
     signs: Index
+    rule: Rule | None = None
 
 
 class LinkBuilder:
-    """The links of blocks of one decomposition of one topology."""
+    """The links of blocks of one decomposition of one topology.
+
+    Attributes
+    ----------
+    rules : dict
+        The rules of links that users give, by what errors call the links.
+    """
+
+    rules: Mapping[str, Rule] = {}
 
     def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
         self.whole, self.decomposition = topology, decomposition

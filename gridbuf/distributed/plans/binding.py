@@ -108,6 +108,7 @@ class Binding:
     """Turns links of fields into entries: bytes and strides."""
 
     plain = False  # whether no link turns axes: then the rules of items make no difference
+    ruled = False  # whether links may be for one component alone
 
     def __init__(
         self,
@@ -137,6 +138,7 @@ class Binding:
     def copies(self, field: int, links: Sequence[Link]) -> list[Entry]:
         """Copies from field to field within the rank."""
         bound, found = self.bounds[field], list[Entry]()
+        links = self._taken(field, links)
         shapes = self.shapes(bound, links, bound.order)
         for link, shape in zip(links, shapes, strict=True):
             slot, at, strides = self.destination(field, link, bound.order)
@@ -165,6 +167,7 @@ class Binding:
     ) -> Chunked:
         bound, at, payload = self.bounds[field], 0, 0
         chunks: list[Chunk] = []
+        links = self._taken(field, links)
         shapes = self.shapes(bound, links, order)
         for link, shape in zip(links, shapes, strict=True):
             if sent:
@@ -178,6 +181,11 @@ class Binding:
             payload += nbytes
             at += aligned(nbytes)
         return chunks, at, payload
+
+    def _taken(self, field: int, links: Sequence[Link]) -> Sequence[Link]:
+        """The links that fill a field."""
+        source = self.sources[field]
+        return [link for link in links if source.takes(link)] if self.ruled else links
 
     def shapes(self, bound: Bound, links: Sequence[Link], order: Sequence[str]) -> list[Index]:
         """The shape of each link's points, along the dims in this order."""

@@ -28,6 +28,10 @@ def check(builder: LinkBuilder, bounds: Sequence[Bound], source: Sources, bound:
     if item.kind != "scalar":
         for f in source.fields:
             compare(bound, bounds[f], item.kind)
+    for where, rule in builder.rules.items():
+        alone = rule.source is None
+        if rule.sign < 0 and (alone or item.kind == "vector") and not has_sign(bound.dtype):
+            raise ValueError(f"{bound.name}: {bound.dtype} has no sign, and {where} changes it")
     for where, how in () if builder.straight else builder.crossings(axes):
         if item.kind != "scalar" and how.axes.index(source.component) > 1:
             raise ValueError(

@@ -114,7 +114,8 @@ class Planner:
             bounds = [self.bound(field, name) for field, name in zip(fields, called, strict=True)]
             sources = sources_of(items, self.builder)
         binding = Binding(bounds, sources, self._blocks, self._dims)
-        binding.plain = not self._crosses
+        binding.plain = not self._crosses and not self.builder.rules
+        binding.ruled = bool(self.builder.rules)
         works = [self._work(binding, i, purpose) for i in range(len(bounds))]
         flat = [each for field in fields for each in field]
         check_same(binding, flat)

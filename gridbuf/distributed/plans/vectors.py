@@ -125,8 +125,23 @@ class Sources(NamedTuple):
     fields: tuple[int, ...]
     component: int
 
+    def takes(self, link: Link) -> bool:
+        """Whether a link fills the field."""
+        return link.rule is None or self.component in link.rule.components
+
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
         """The field that has the points of a link's source, and their sign."""
+        if link.rule is None:
+            return self._turned(link, axes)
+        if link.rule.source is None:
+            field, sign = self._turned(link, axes)
+            return field, sign * link.rule.sign
+        if self.item.kind == "scalar":
+            return self.fields[0], 1
+        return self.fields[link.rule.source], link.rule.sign if self.item.kind == "vector" else 1
+
+    def _turned(self, link: Link, axes: Index) -> tuple[int, int]:
+        """The field and the sign by the axes of a link."""
         if self.item.kind == "scalar":
             straight = self.item.sign < 0 and link.axes == tuple(range(len(axes)))
             folded = straight and [s for a, s in zip(axes, link.signs, strict=True) if a < 2] == [

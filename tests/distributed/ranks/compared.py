@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 import gridbuf.distributed as gbd
 
 Items = Callable[..., list[Any]]
@@ -65,3 +67,15 @@ def compared(
         for i in range(4)
     ]
     yield lambda **k: gbd.links([(4, 4)] * 4, ring_of_four, **k), [{"halo": 1}], each
+    rng = np.random.default_rng(1)
+    points = [
+        (dst, np.arange(8, 12) + 4 * k, src, rng.permutation(8)[:4], rule)
+        for dst in range(4)
+        for k, src in enumerate(np.delete(np.arange(4), dst).tolist())
+        for rule in ({"to": 0, "from": 1, "sign": -1}, {"to": 1, "from": 0})
+    ]
+    yield (
+        lambda **k: gbd.links([(8,)] * 4, points, "I", halo=((0, 12),), **k),
+        [{"dims": "IK"}, {"dims": "IK"}, {"dims": "KI", "dtype": "f4"}],
+        lambda u, v, f: [gbd.vector(u, v), f],
+    )
