@@ -1,0 +1,104 @@
+package share
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"gridbuf/alloc"
+)
+
+// backlog is how many clients may wait to be accepted; the system may allow fewer.
+const backlog = 4096
+
+// listen makes the socket file. The socket of a server that is gone is replaced, one where a server
+// answers is refused, and so is any other file.
+func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
+	if mode&^os.ModePerm != 0 {
+		return nil, alloc.ErrInvalid.Errorf("mode: %q; give permission bits, such as 0600", mode)
+	}
+	unlock, err := lock(filepath.Dir(file))
+	if err != nil {
+		return nil, refused(file, err)
+	}
+	defer unlock()
+	if err := removeStale(file); err != nil {
+		return nil, err
+	}
+	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, refused(file, err)
+	}
+	syscall.CloseOnExec(socket)
+	held := os.NewFile(uintptr(socket), file)
+	defer held.Close()
+	if err := syscall.Bind(socket, &syscall.SockaddrUnix{Name: file}); err != nil {
+		return nil, refused(file, err)
+	}
+	// Nobody connects before Listen, so that the permissions hold from the first connection on.
+	if err = os.Chmod(file, mode); err == nil {
+		err = syscall.Listen(socket, backlog)
+	}
+	var made net.Listener
+	if err == nil {
+		made, err = net.FileListener(held)
+	}
+	if err != nil {
+		os.Remove(file)
+		return nil, refused(file, err)
+	}
+	return made.(*net.UnixListener), nil
+}
+
+// lock keeps other servers from the same folder until unlock, so that two which start at the same
+// time do not both replace one socket.
+func lock(folder string) (unlock func(), err error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+func removeStale(file string) error {
+	found, err := os.Lstat(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return refused(file, err)
+	}
+	if found.Mode().Type() != os.ModeSocket {
+		return alloc.ErrInvalid.Errorf("address: %s is a file and no socket; give another path", file)
+	}
+	conn, err := net.DialTimeout("unix", file, 10*time.Second)
+	if err == nil {
+		conn.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return alloc.ErrInvalid.Errorf("address: a server answers at %s; give another path", file)
+	}
+	if err := os.Remove(file); err != nil {
+		return refused(file, err)
+	}
+	return nil
+}
+
+// refused is an error of the system, which errors.Is finds in it.
+func refused(file string, err error) error {
+	return &systemError{alloc.ErrUnavailable.Errorf("address: unix:%s: %v", file, err), err}
+}
+
+type systemError struct {
+	error
+	cause error
+}
+
+func (e *systemError) Unwrap() []error { return []error{e.error, e.cause} }

@@ -1,0 +1,194 @@
+package share_test
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gridbuf/share"
+)
+
+func own(file int) string { return fmt.Sprintf("/proc/self/fd/%d", file) }
+
+func dialed(t testing.TB, at string) *net.UnixConn {
+	conn, err := net.Dial("unix", at[len("unix:"):])
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return conn.(*net.UnixConn)
+}
+
+func framed(text string) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+}
+
+// descriptor is what a client is sent, raw.
+func descriptor(t testing.TB, at, name string) int {
+	conn := dialed(t, at)
+	_, err := conn.Write(framed(`{"version": 1, "op": "attach", "name": "` + name + `"}`))
+	require.NoError(t, err)
+	room := make([]byte, 64)
+	_, n, _, _, err := conn.ReadMsgUnix(make([]byte, 4096), room)
+	require.NoError(t, err)
+	messages, err := syscall.ParseSocketControlMessage(room[:n])
+	require.NoError(t, err)
+	files, err := syscall.ParseUnixRights(&messages[0])
+	require.NoError(t, err)
+	return files[0]
+}
+
+func TestRequestsThatAreNone(t *testing.T) {
+	server, at := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
+	for text, want := range map[string]string{
+		`{"version": 2, "op": "names"}`: "version 2 of the protocol",
+		`{"version": 1, "op": "steal"}`: "known are attach and names",
+		`{"op": "names"}`:               "version 0 of the protocol",
+		`{"version": 1, `:               "not the JSON expected",
+		`[]`:                            "not the JSON expected",
+		`{"version": 1, "op": "attach", "name": "b"}`:                   "offered are a",
+		`{"version": 1, "op": "attach", "name": "a", "writable": true}`: "reading only",
+	} {
+		conn := dialed(t, at)
+		_, err := conn.Write(framed(text))
+		require.NoError(t, err)
+		assert.Contains(t, errorOf(t, conn), want)
+	}
+	conn := dialed(t, at)
+	_, err := conn.Write(binary.LittleEndian.AppendUint32(nil, 1<<31))
+	require.NoError(t, err)
+	assert.Contains(t, errorOf(t, conn), "at most 1048576")
+	_, err = conn.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.EOF)
+	half := dialed(t, at)
+	_, err = half.Write(framed(`{"version": 1, "op": "names"}`)[:9])
+	require.NoError(t, err)
+	half.Close()
+	_, err = share.Names(at)
+	assert.NoError(t, err)
+	assert.Zero(t, server.Holders("a"))
+}
+
+func errorOf(t *testing.T, conn io.Reader) string {
+	var header [4]byte
+	_, err := io.ReadFull(conn, header[:])
+	require.NoError(t, err)
+	text := make([]byte, binary.LittleEndian.Uint32(header[:]))
+	_, err = io.ReadFull(conn, text)
+	require.NoError(t, err)
+	var got struct{ Error string }
+	require.NoError(t, json.Unmarshal(text, &got))
+	return got.Error
+}
+
+func TestOneConnectionAttachesSeveralTimes(t *testing.T) {
+	server, at := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
+	conn := dialed(t, at)
+	for range 10 {
+		_, err := conn.Write(framed(`{"version": 1, "op": "attach", "name": "a"}`))
+		require.NoError(t, err)
+		_, _, _, _, err = conn.ReadMsgUnix(make([]byte, 4096), nil)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 10, server.Holders("a"))
+	conn.Close()
+	require.NoError(t, server.Wait(t.Context(), "a"))
+}
+
+// A server that lies: the answer, and the memory that goes with it.
+func lying(t *testing.T, answer string, file int) string {
+	at := address(t)
+	listener, err := net.Listen("unix", at[len("unix:"):])
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		conn.Read(make([]byte, 4096))
+		var rights []byte
+		if file >= 0 {
+			rights = syscall.UnixRights(file)
+		}
+		conn.(*net.UnixConn).WriteMsgUnix(framed(answer), rights, nil)
+		conn.Read(make([]byte, 1)) // until the client ends
+	}()
+	return at
+}
+
+func TestSizesThatLie(t *testing.T) {
+	server, real := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 100), share.ReadOnly))
+	memory := descriptor(t, real, "a")
+	defer syscall.Close(memory)
+	loose, err := os.CreateTemp(t.TempDir(), "")
+	require.NoError(t, err)
+	defer loose.Close()
+	require.NoError(t, loose.Truncate(4096))
+	right := map[string]any{
+		"bytes": 4096, "offset": 0, "typestr": "<f8", "shape": []int64{100},
+		"strides": []int64{8}, "dims": []string{"I"}, "halo": nil, "writable": false,
+	}
+	attach := func(change map[string]any, file int) error {
+		answer := map[string]any{}
+		for _, each := range []map[string]any{right, change} {
+			for key, value := range each {
+				answer[key] = value
+			}
+		}
+		text, err := json.Marshal(map[string]any{"version": 1, "array": answer})
+		require.NoError(t, err)
+		a, err := share.Attach(lying(t, string(text), file), "a", share.ReadOnly)
+		if err == nil {
+			a.Free()
+		}
+		return err
+	}
+	require.NoError(t, attach(nil, memory))
+	const most = int64(1<<63 - 1)
+	for _, each := range []struct {
+		want   string
+		change map[string]any
+	}{
+		{"has 4096", map[string]any{"bytes": 8192}},
+		{"has 4096", map[string]any{"bytes": 800}},
+		{"has 4096", map[string]any{"bytes": -1}},
+		{"reach beyond", map[string]any{"offset": 4096 - 792}},
+		{"reach beyond", map[string]any{"shape": []int64{513}}},
+		{"reach beyond", map[string]any{"strides": []int64{100}}},
+		{"reach beyond", map[string]any{"strides": []int64{most}}},
+		{"reach beyond", map[string]any{"shape": []int64{most}, "strides": []int64{most}}},
+		{"reach beyond", map[string]any{"offset": most}},
+		{"reach beyond", map[string]any{"shape": []int64{0}, "offset": 4097}},
+		{"reach beyond", map[string]any{
+			"shape": []int64{1 << 40, 1 << 40}, "strides": []int64{0, 0}, "dims": []string{"I", "J"},
+		}},
+		{"negative", map[string]any{"strides": []int64{-8}}},
+		{"negative", map[string]any{"shape": []int64{-1}}},
+		{"negative", map[string]any{"offset": -8}},
+		{"2 and 1 entries", map[string]any{"shape": []int64{10, 10}}},
+		{"33 and 33 entries", map[string]any{"shape": make([]int64, 33), "strides": make([]int64, 33)}},
+		{"typestr", map[string]any{"typestr": ""}},
+		{"typestr", map[string]any{"typestr": "<f-8"}},
+		{"dims", map[string]any{"dims": []string{}}},
+		{"dims", map[string]any{"dims": []string{"X"}}},
+		{"halo", map[string]any{"halo": [][]int64{{60, 60}}}},
+		{"does not answer", map[string]any{"shape": "all"}},
+	} {
+		assert.ErrorContains(t, attach(each.change, memory), each.want, "%v", each.change)
+	}
+	_, err = share.Names(lying(t, `{"version": 2}`, memory))
+	assert.ErrorContains(t, err, "version 2")
+	assert.ErrorContains(t, attach(nil, -1), "no description with a descriptor")
+	assert.ErrorContains(t, attach(nil, int(loose.Fd())), "not sealed")
+}

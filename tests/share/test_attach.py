@@ -1,0 +1,217 @@
+"""Fields in the memory of another process: what a client sees, and who writes."""
+
+import gc
+import os
+import resource
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from in_child import forked, python
+from share_server import Server, answering, serving
+
+import gridbuf as gb
+
+SHAPE = ["12", "13", "7"]
+LAYOUT = ["--backend", "gt:cpu_ifirst", "--halo", "3", "2:1", "0"]
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """In a folder that other users may enter."""
+    with tempfile.TemporaryDirectory(prefix="gridbuf-") as folder:
+        os.chmod(folder, 0o755)
+        yield f"unix:{folder}/s"
+
+
+@pytest.fixture
+def server(address: str) -> Iterator[Server]:
+    with serving(address, "T,S", *SHAPE, *LAYOUT, "--writable") as server:
+        yield server
+
+
+def test_a_field_is_as_it_was_offered(server: Server) -> None:
+    field = gb.attach(server.address, "T")
+    plan = gb.plan((12, 13, 7), backend="gt:cpu_ifirst", halo=(3, (2, 1), 0))
+    assert (field.shape, field.strides) == (plan.shape, plan.strides)
+    assert field.dims == ("I", "J", "K") and field.dtype == np.float64
+    assert field.halo == ((3, 3), (2, 1), (0, 0)) and field.origin == (3, 2, 0)
+    assert field.readonly and not np.asarray(field).any()
+    aligned = np.asarray(field)[3, 2, 0:].ctypes.data
+    assert aligned % plan.byte_alignment == 0
+    assert gb.offered(server.address) == ("S", "T")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float32", "complex128"])
+def test_types_and_shapes(address: str, dtype: str) -> None:
+    with serving(address, "a", "2", "3", "4", "5", "--dtype", dtype, "--writable"):
+        field = gb.attach(address, "a", writable=True)
+        assert field.dtype == np.dtype(dtype) and field.shape == (2, 3, 4, 5)
+        assert field.dims == ("I", "J", "K", "0") and field.halo is None
+        field[...] = 1
+        assert np.asarray(gb.attach(address, "a")).sum() == 120
+    with serving(address, "a", "0", "3", "--dims", "KI"):
+        assert gb.attach(address, "a").shape == (0, 3)
+
+
+def test_what_one_process_writes_others_read(server: Server) -> None:
+    field = gb.attach(server.address, "T", writable=True)
+    assert not field.readonly
+    field[...] = 2.5
+    python(
+        f"""
+        import gridbuf as gb
+        field = gb.attach({server.address!r}, "T", writable=True)
+        assert field[3, 2, 0] == 2.5
+        field.domain[...] = 7.0
+        """
+    )
+    assert field[3, 2, 0] == 7 and field[0, 0, 0] == 2.5
+
+
+def test_what_was_not_asked_for_is_not_written(server: Server) -> None:
+    field = gb.attach(server.address, "T")
+    with pytest.raises(ValueError, match="read-only"):
+        field[...] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(field)[...] = 1
+    with pytest.raises(ValueError):
+        np.asarray(field).flags.writeable = True
+
+
+def test_an_offer_for_reading_is_for_reading(address: str) -> None:
+    with serving(address, "T", *SHAPE):
+        with pytest.raises(ValueError, match='writable: "T" is offered for reading only'):
+            gb.attach(address, "T", writable=True)
+        assert gb.attach(address, "T").readonly
+
+
+def test_views_keep_the_memory_and_the_last_one_lets_go(server: Server) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    field = gb.attach(server.address, "T", writable=True)
+    field[...] = 4
+    views = [np.asarray(field)[1:, 2], field.domain, np.from_dlpack(field)]
+    del field
+    gc.collect()
+    assert server.holders == 1
+    while views:
+        assert np.asarray(views.pop()).ravel()[0] == 4
+    gc.collect()
+    assert server.let_go()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_no_page_is_touched(address: str) -> None:
+    """4 GB, of which there is not one page."""
+    with serving(address, "T", "512", "1024", "1024", "--writable") as server:
+        gb.attach(server.address, "T")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        field = gb.attach(server.address, "T", writable=True)
+        faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        assert faults < 100
+        assert resident_pages_of_memory() == [0]
+        assert os.stat(f"/proc/{server.process.pid}/fd/{memory_of(server)}").st_blocks == 0
+        field[511, 1023, 1023] = 3
+        assert gb.attach(server.address, "T")[511, 1023, 1023] == 3
+
+
+def memory_of(server: Server) -> str:
+    folder = Path(f"/proc/{server.process.pid}/fd")
+    return next(each.name for each in folder.iterdir() if "memfd:gridbuf" in os.readlink(each))
+
+
+def resident_pages_of_memory() -> list[int]:
+    """Of each shared mapping in this process, in KiB."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    found = [i for i, line in enumerate(lines) if "memfd:gridbuf" in line]
+    return [
+        int(next(line for line in lines[i:] if line.startswith("Rss:")).split()[1]) for i in found
+    ]
+
+
+def test_another_user_is_refused(address: str) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root, who can become another user")
+
+    def admitted() -> None:
+        os.setgid(65534)
+        os.setuid(65534)
+        assert gb.attach(address, "T").shape == (12, 13, 7)
+
+    def refused() -> None:
+        os.setgid(65534)
+        os.setuid(65534)
+        with pytest.raises(PermissionError, match="address: Permission denied"):
+            gb.attach(address, "T")
+
+    with serving(address, "T", *SHAPE):
+        assert os.stat(address.removeprefix("unix:")).st_mode & 0o777 == 0o600
+        assert forked(refused) == 0
+    with serving(address, "T", *SHAPE, "--mode", "0666"):
+        assert forked(admitted) == 0
+
+
+def test_a_forked_child_holds_what_its_parent_held(server: Server) -> None:
+    field = gb.attach(server.address, "T", writable=True)
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(ready[1], b"x")
+        os.read(go[0], 1)
+        field[0, 0, 0] = 9
+        os._exit(0)
+    os.read(ready[0], 1)
+    other = gb.attach(server.address, "T")
+    del field
+    gc.collect()
+    assert server.holders == 2  # the child's and this process's other
+    os.write(go[1], b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    assert other[0, 0, 0] == 9
+    for end in (*ready, *go):
+        os.close(end)
+    del other
+    assert server.let_go()
+
+
+@pytest.mark.parametrize(
+    ("error", "match", "address", "name"),
+    [
+        (ValueError, "address: '/tmp/x'; give 'unix:'", "/tmp/x", "T"),
+        (ValueError, "give 'unix:'", "unix:", "T"),
+        (ValueError, "give 'unix:'", "unix:@x", "T"),
+        (ValueError, "address: .* too long", "unix:/" + 200 * "x", "T"),
+        (TypeError, "address: expected a str, got 3", 3, "T"),
+        (TypeError, "name: expected a str, got 3", "unix:/tmp/x", 3),
+        (FileNotFoundError, "address: No such file", "unix:/tmp/no/such/socket", "T"),
+    ],
+)
+def test_wrong_arguments(error: type[Exception], match: str, address: str, name: str) -> None:
+    with pytest.raises(error, match=match):
+        gb.attach(address, name)
+
+
+def test_names_that_are_not_offered_and_words_for_yes(server: Server) -> None:
+    with pytest.raises(ValueError, match='name: "X" is not offered; offered are S, T'):
+        gb.attach(server.address, "X")
+    with pytest.raises(TypeError, match="writable: expected True or False, got 'yes'"):
+        gb.attach(server.address, "T", writable="yes")  # type: ignore[arg-type]
+    assert server.let_go()
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gridbuf import share_client
+
+    monkeypatch.setattr(share_client, "_PATIENCE", share_client.struct.pack("ll", 0, 10_000))
+    with answering(tmp_path / "s", b"", []) as address, pytest.raises(ConnectionResetError):
+        gb.attach(address, "T")
+    with serving(f"unix:{tmp_path}/s", "T", "4") as server:
+        os.kill(server.process.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(TimeoutError, match="the server does not answer"):
+                gb.attach(server.address, "T")
+        finally:
+            os.kill(server.process.pid, signal.SIGCONT)
