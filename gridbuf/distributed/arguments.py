@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from gridbuf.distributed.geometry.boxes import Pairs
 from gridbuf.names import name_of, read_names
 from gridbuf.validation import integer
@@ -50,6 +52,9 @@ def read_shape(shape: Any, what: str = "shape") -> tuple[int, ...]:
 
 
 def read_periodic(periodic: Any, dims: Sequence[str]) -> tuple[bool, ...]:
+    switches = [*periodic] if isinstance(periodic, list | tuple) else [periodic]
+    if any(isinstance(each, bool | np.bool_) for each in switches):
+        raise TypeError(f"periodic: expected names of {tuple(dims)}, such as 'I', got {periodic!r}")
     names = read_names(periodic, "periodic:", ordered=False)
     for name in names:
         if name not in dims:
@@ -93,6 +98,11 @@ def read_sizes(sizes: Any, dims: Sequence[str], grid: Sequence[str]) -> dict[str
         raise TypeError(f"sizes: expected a dict of dims and sizes, got {type(sizes).__name__}")
     given = {name_of(key): integer(n, f"sizes[{name_of(key)!r}]", 0) for key, n in sizes.items()}
     for name in dims:
+        if name not in grid and name not in given and name.isdigit():
+            raise ValueError(
+                f"dims: {tuple(dims)} are names, not sizes; a field has the grid's sizes along"
+                f" {tuple(grid)}. An index called {name!r} needs sizes={{{name!r}: n}}"
+            )
         if name not in grid and name not in given:
             raise ValueError(
                 f"sizes: {name!r} is missing; the grid cuts {tuple(grid)}, so write"

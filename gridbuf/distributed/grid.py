@@ -4,7 +4,7 @@ all ranks about whole fields and files.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -965,7 +965,7 @@ class Grid:
         self,
         path: Any,
         /,
-        *,
+        *unnamed: Never,
         attributes: Mapping[str, Any] = {},
         format: str | None = None,
         chunks: Mapping[str, int] | None = None,
@@ -983,6 +983,8 @@ class Grid:
             The path, the same on all ranks, in a file system that all of them see. A checkpoint
             that is there is replaced when the new one is complete, and not before; anything else
             that is there is left alone, and an error.
+        *unnamed : never
+            A field without a name is refused.
         attributes : dict, optional
             The attributes of the store; under the name of a field a dict of that field's
             attributes: units, long_name, ...
@@ -1000,7 +1002,7 @@ class Grid:
             Called on this rank with the part that is written, up to 1.0. No call of all ranks of
             this grid may be made in it.
         **fields : Field or list of Field
-            On this rank's blocks, by name. Halos are not saved.
+            On this rank's blocks, each as a keyword: its name. Halos are not saved.
 
         Raises
         ------
@@ -1034,6 +1036,8 @@ class Grid:
         >>> len(T), T[0].shape, other.mean(T)
         (3, (10, 4), 280.5)
         """
+        if unnamed:
+            raise TypeError("fields: each needs a name; write grid.save(path, T=field)")
         options: dict[str, Any] = {} if chunks is None else {"chunks": chunks}
         if shards is not False and shards is not None:
             options["shards"] = shards

@@ -4,6 +4,7 @@ the grid usable.
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,10 @@ VALUES: list[tuple[str, Callable[[], Any]]] = [
     ("owners: there is no rank 1", lambda: gbd.grid((3, 3), blocks=(2, 1), owners=[0, 1])),
     ("owners: .* give blocks", lambda: gbd.grid((3, 3), owners=[0])),
     ("periodic: 'K'", lambda: gbd.grid((3, 3), periodic="K")),
+    (
+        r"dims: \('8', '6'\) are names, not sizes; a field has the grid's sizes",
+        lambda: GRID.zeros((8, 6)),  # type: ignore[arg-type]
+    ),
     ("periodic: 'I' has no points", lambda: gbd.grid((0, 3), periodic="I")),
     ("halo: -1", lambda: gbd.grid((3, 3), halo=-1)),
     ("halo: 3 entries", lambda: gbd.grid((3, 3), halo=(1, 1, 1))),
@@ -213,6 +218,11 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
     ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
     ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]
+    ("fields: each needs a name; write grid.save", lambda: GRID.save("a", FIELD)),  # type: ignore[arg-type]
+    *(
+        ("periodic: expected names of .* such as 'I', got", partial(gbd.grid, (8, 6), periodic=p))
+        for p in (True, (True, False), [False, np.True_])
+    ),
     ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.exchange([VECTOR])),
     (
         "fields: expected a Field .* got what gbd.vector makes",

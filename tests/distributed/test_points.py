@@ -1,5 +1,8 @@
 """Coordinates, core and rims, checksums, pictures, and links that users write."""
 
+import math
+import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -85,6 +88,45 @@ def test_the_automatic_cut() -> None:
     assert best_cut((90, 60), 12, one, (True, False)) == min(
         cuts, key=lambda cut: exchanged((90, 60), cut, one, (True, False))
     )
+
+
+def received(grid: Any, halo: Sequence[tuple[int, int]]) -> int:
+    """Points that the block which receives most receives: halos counted point by point."""
+    most = 0
+    for block in grid.blocks:
+        window = 1
+        for start, n, size, (low, high), name in zip(
+            block.start, block.shape, grid.shape, halo, "IJK", strict=False
+        ):
+            whole = n == size
+            points = range(start - low, start + n + high)
+            inside = [x for x in points if 0 <= x < size]
+            window *= (n if whole else len(points)) if name in grid.periodic else len(inside)
+        most = max(most, window - math.prod(block.shape))
+    return most
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_cut_is_better_than_the_automatic_one(seed: int) -> None:
+    """Halos wider than blocks and than the grid too."""
+    from gridbuf.distributed.geometry.blocks import best_cut, exchanged, factors
+
+    draw = random.Random(seed)
+    ndim = draw.randint(1, 3)
+    shape = [draw.randint(4, 14) for _ in range(ndim)]
+    halo = [(draw.randint(0, 3) * draw.choice([1, 9]), draw.randint(1, 3)) for _ in shape]
+    periodic = "".join(name for name in "IJK"[:ndim] if draw.random() < 0.3)
+    count = draw.choice([1, 2, 3, 4, 6, 8, 12])
+    turns = [name in periodic for name in "IJK"[:ndim]]
+    found = {
+        cut: received(gbd.grid(shape, "IJK"[:ndim], blocks=cut, periodic=periodic), halo)
+        for cut in factors(count, ndim)
+        if all(k <= n for k, n in zip(cut, shape, strict=True))
+    }
+    for cut, points in found.items():
+        assert exchanged(shape, cut, halo, turns) == points, cut
+    if found:
+        assert found[best_cut(shape, count, halo, turns)] == min(found.values())
 
 
 def test_fields() -> None:

@@ -237,33 +237,43 @@ def factors(count: int, ndim: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
+def extents(n: int, count: int, pair: tuple[int, int], periodic: bool) -> Iterator[tuple[int, int]]:
+    """The blocks of an axis that differ: (own points, own and received points). What lies beyond a
+    closed end is received from no block.
+    """
+    low, high = pair
+    cuts = Cuts(n, count)
+    last = count - 1
+    left = 1 + next((k for k in range(count) if cuts.start(k) >= low), last)
+    right = next((k for k in range(last, -1, -1) if n - cuts.start(k + 1) >= high), 0)
+    kinds = {*range(left), *range(right, count), max(cuts.longer - 1, 0), min(cuts.longer, last)}
+    for k in kinds:
+        start, end = cuts.start(k), cuts.start(k + 1)
+        if not periodic:
+            yield end - start, min(end + high, n) - max(start - low, 0)
+        else:
+            yield end - start, end - start + (low + high if count > 1 else 0)
+
+
 def exchanged(
     shape: Sequence[int],
     blocks: Sequence[int],
     halo: Sequence[tuple[int, int]],
     periodic: Sequence[bool],
 ) -> int:
-    """Points that all blocks together receive from others, corners counted once for each side."""
-    total = 0
-    for axis, count in enumerate(blocks):
-        borders = count - 1 + (periodic[axis] and count > 1)
-        total += (
-            borders
-            * sum(halo[axis])
-            * prod(
-                m + (k - 1) * sum(halo[i])
-                for i, (m, k) in enumerate(zip(shape, blocks, strict=True))
-                if i != axis
-            )
-        )
-    return total
+    """Points that the block which receives most receives from others."""
+    along = [set(extents(*axis)) for axis in zip(shape, blocks, halo, periodic, strict=True)]
+    return max(
+        prod(whole for _, whole in block) - prod(own for own, _ in block)
+        for block in product(*along)
+    )
 
 
 def best_cut(
     shape: Sequence[int], count: int, halo: Sequence[tuple[int, int]], periodic: Sequence[bool]
 ) -> tuple[int, ...]:
-    """The cut into `count` blocks that exchanges least; one that leaves a block without points only
-    where there is no other.
+    """The cut into `count` blocks whose block that receives most receives least; of several the one
+    with the smallest blocks. A cut that leaves a block without points only where there is no other.
     """
     widths = [pair if any(pair) else (1, 1) for pair in halo]
     return min(
@@ -271,6 +281,7 @@ def best_cut(
         key=lambda blocks: (
             sum(k > max(n, 1) for n, k in zip(shape, blocks, strict=True)),
             exchanged(shape, blocks, widths, periodic),
+            prod(-(-n // k) for n, k in zip(shape, blocks, strict=True)),
         ),
     )
 
