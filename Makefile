@@ -110,6 +110,7 @@ demo: wheel mpi
 ## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on the machine, for they show times
 pictures: demo
 	cp demo-output/gridbuf-demo.png docs/demo.png
+	cp demo-output/gridbuf-demo-steps.png docs/steps.png
 	$(PY) bench/limits.py
 	$(PY) examples/gufunc_failed_points.py
 

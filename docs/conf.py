@@ -29,7 +29,9 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
+    "sphinx_design",  # the cards of the first page
 ]
+myst_enable_extensions = ["colon_fence"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"gridbuf {version}"

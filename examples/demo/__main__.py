@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Diffuse a Met Office temperature field with a gt4py stencil on gridbuf Fields, then time"
         " the same on a larger grid for each CPU backend of gt4py: on Fields, on gt4py.storage's"
-        " arrays and on plain C-ordered ones. In the end the first is done again by several"
+        " arrays and on plain C-ordered ones; on other shapes, and in NumPy notation, fused or not."
+        " In the end the first is done again by several"
         " processes, each with a block of it."
     )
     parser.add_argument(
@@ -161,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from demo import data, stencils
-    from demo.picture import draw
+    from demo.picture import draw, draw_bars
 
     backends = chosen(arguments.backend, stencils)
     console = Console()
@@ -183,7 +184,10 @@ def run(arguments: argparse.Namespace) -> int:
         scores = _larger_grid(console, weather, compiled, tuple(arguments.size), arguments.steps)
         if not arguments.backend:
             error = max(error, _slow_backends(console, weather, stencils))
+            same = _further(console, weather, main, compiled[main])
+            error = error if same else float("inf")
         path = arguments.output / "gridbuf-demo.png"
+        draw_bars(arguments.output / "gridbuf-demo-steps.png", scores, arguments.size)
         draw(
             path,
             weather,
@@ -310,6 +314,18 @@ def _larger_grid(
             " the times are lower"
         )
     return scores
+
+
+def _further(console: "Console", weather: Any, backend: str, stencil: Callable[..., None]) -> bool:
+    """The other tables; whether the fused step has the bits of the unfused one."""
+    from demo import further
+
+    console.print(further.shapes(weather.values, backend, stencil))
+    table, same = further.notation(weather.values, backend, stencil)
+    console.print(table)
+    if not same:
+        console.print("[red]the fused step has other bits than the unfused one[/]")
+    return same
 
 
 def _processes(

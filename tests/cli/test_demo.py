@@ -386,3 +386,23 @@ def test_a_wrong_result_fails_the_demo(
         == 1
     )
     assert "more than rounding" in capsys.readouterr().out
+
+
+def test_further_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows of both tables, and the bits of the fused step."""
+    from demo import further, stencils
+
+    monkeypatch.setattr(further, "SHAPES", ((12, 9, 7), (9, 12, 4)))
+    values, stencil = some_values((3, 4, 5)), stencils.compiled("numpy")
+    assert further.shapes(values, "numpy", stencil).row_count == 2
+    table, same = further.notation(values, "numpy", stencil)
+    assert same and table.row_count == 3
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [(1.4, "1.40 times as fast"), (0.8, "25% slower"), (1.01, "as fast")]
+)
+def test_ratios_in_words(ratio: float, said: str) -> None:
+    from demo import further
+
+    assert further.in_words(ratio) == said

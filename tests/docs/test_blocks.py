@@ -21,7 +21,7 @@ ELSEWHERE = {
     "docs/device.md": "device/test_page.py",
     "docs/tutorials/gpus.md": "device/test_page.py",
 }
-NOT_CODE = ("{toctree}", "{include}", "{eval-rst}", "")
+NOT_CODE = ("{toctree}", "{include}", "{eval-rst}", "{image}", "")
 NEEDS = {
     "gt4py": "gt4py.cartesian",
     "matplotlib": "matplotlib",

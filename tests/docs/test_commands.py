@@ -161,7 +161,7 @@ def check_python(words: list[str], folder: Path) -> None:
 
 def check_gridbuf(words: list[str]) -> None:
     parser, named = cli._parser()
-    assert words[0] in (*named, "--help"), f"there is no command {words[0]}"
+    assert words[0] in (*named, "--help", "--version"), f"there is no command {words[0]}"
     if "..." in words or len(words) == 1:  # a command's name alone stands for it
         return
     try:

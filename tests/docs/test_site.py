@@ -35,7 +35,7 @@ def test_each_page_that_calls_a_compiler_is_named() -> None:
 
 @pytest.mark.slow
 def test_the_site_without_gfortran(tmp_path: Path) -> None:
-    for package in ("myst_nb", "furo", "sphinx_copybutton"):
+    for package in ("myst_nb", "furo", "sphinx_copybutton", "sphinx_design"):
         pytest.importorskip(package)
     docs = tmp_path / "docs"
     (docs / "tutorials").mkdir(parents=True)

@@ -45,7 +45,7 @@ def test_names_of_a_result_have_the_order_of_the_ufunc_s(first: str) -> None:
     for second in SOME_NAMES:
         f, g = (field(dims, tuple(SIZES[d] for d in dims)) for dims in (first, second))
         mask = gb.Field(np.ones(f.shape, bool), dims=first)
-        for again in range(2):  # the second call is answered from memory
+        for _again in range(2):  # the second call is answered from memory
             assert add(f, g).dims == np.add(f, g).dims
             assert add(f, 1.0).dims == f.dims
             if set(first) >= set(second):
