@@ -20,20 +20,35 @@ ROOT = Path(__file__).parent.parent
 TABLES = ROOT / "docs" / "tables"
 BEGIN, END = "<!-- figures, written by bench/tables.py -->", "<!-- end of figures -->"
 
-# What README shows, and of it the first row on the site's first page: the benchmark, and how its
-# case begins.
+# What README shows: the benchmark, how its case begins, and what it is in words.
 HEADLINES = [
-    ("stencil", "gt:cpu_ifirst: np.zeros / Field"),
-    ("stencil", "gt:cpu_ifirst: gt4py.storage / Field"),
-    ("foundation", "gb.empty / np.empty"),
-    ("foundation", "gt4py.storage.empty / gb.empty"),
-    ("field", "field[1:] / an ndarray's, three and a halo"),
-    ("foundation", "np.from_dlpack(Field)"),
-    ("copy", "250x260x80 f8 to 210, a model's field"),
-    ("memory", "np.ones / ones"),
-    ("mpi", "8 fields of 2 x 17 kB: plan / derived datatypes"),
-    ("gufunc", "inv"),
-    ("gufunc", "tridiagonal"),
+    (
+        "stencil",
+        "gt:cpu_ifirst: np.zeros / Field",
+        "a diffusion step of gt:cpu_ifirst on a Field, against np.zeros",
+    ),
+    ("stencil", "gt:cpu_ifirst: gt4py.storage / Field", "the same against gt4py.storage's arrays"),
+    ("foundation", "gb.empty / np.empty", "`gb.empty` against `np.empty`"),
+    ("foundation", "gt4py.storage.empty / gb.empty", "`gb.empty` against `gt4py.storage.empty`"),
+    (
+        "field",
+        "field[1:] / an ndarray's, three and a halo",
+        "slicing a Field with a halo, against an ndarray",
+    ),
+    ("foundation", "np.from_dlpack(Field)", "`np.from_dlpack` of a Field, against an ndarray"),
+    (
+        "copy",
+        "250x260x80 f8 to 210, a model's field",
+        "a copy into another order of indices, against `np.copyto`",
+    ),
+    ("memory", "np.ones / ones", "42 MB of ones, against `np.ones`"),
+    (
+        "mpi",
+        "8 fields of 2 x 17 kB: plan / derived datatypes",
+        "halos of 8 fields, against MPI's derived datatypes",
+    ),
+    ("gufunc", "inv", "a million 3 x 3 inverses, against `np.linalg.inv`"),
+    ("gufunc", "tridiagonal", "tridiagonal solves, against `solve_banded` in a loop"),
 ]
 
 
@@ -56,14 +71,21 @@ def time(ns: float) -> str:
     return f"{digits(ns)} ns"
 
 
+def in_words(speed: float) -> str:
+    """How fast something is, of which the peer takes `speed` times as long."""
+    if 0.98 < speed < 1.02:
+        return "as fast"
+    return f"{digits(speed)} times as fast" if speed > 1 else f"{100 / speed - 100:.0f} % slower"
+
+
 def cells(row: dict[str, Any]) -> list[str]:
-    sign, times = (">=", " times faster") if row["faster"] else ("<=", "")
+    sign = ">=" if row["faster"] else "<="
     idle = "" if row["idle_ratio"] is None else f"{row['idle_ratio']:.2f} (<= {row['idle_target']})"
     verdict = "" if row["reached"] else "missed"
     figures = [
         time(row["ours_ns"]),
         time(row["peer_ns"]),
-        f"{row['ratio']:.2f}{times}",
+        f"{row['ratio']:.2f}: {in_words(row['ratio'])}" if row["faster"] else f"{row['ratio']:.2f}",
         f"{sign} {row['target']}",
         idle,
         verdict,
@@ -106,7 +128,7 @@ def page(report: dict[str, Any]) -> str:
 def headlines() -> str:
     """Rows of the pages as they are now, whichever of them were just measured."""
     rows = []
-    for name, begin in HEADLINES:
+    for name, begin, words in HEADLINES:
         path = TABLES / f"{name}.md"
         lines = path.read_text().splitlines() if path.exists() else []
         line = next((line for line in lines if line.startswith(f"| {begin}")), None)
@@ -116,11 +138,10 @@ def headlines() -> str:
                 " README is as it was"
             )
         found = [cell.strip(" ") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        found[0] = f"halos: {found[0]}" if name == "mpi" else found[0]
-        rows.append(
-            [found[i] for i in ((0, 3, 4, 6) if len(found) == 7 else range(4))]
-        )  # a ratio, or what was measured
-    return table(["what", "ratio", "target", ""], rows)
+        ratio, target = (found[3], found[4]) if len(found) == 7 else (found[1], found[2])
+        number = float(re.split(r"[:\s]", ratio)[0])
+        rows.append([words, in_words(1 / number if target.startswith("<=") else number)])
+    return table(["what", "gridbuf is"], rows)
 
 
 def write_page(results: Path, name: str) -> None:
