@@ -309,7 +309,7 @@ def test_pip_takes_that_wheel(command: Command, tmp_path: Path) -> None:
 
 
 def test_the_wheel_s_line_is_in_both_places() -> None:
-    assert {name(each.page) for each in WHEELS} == {"README.md", "docs/index.md"}
+    assert {name(each.page) for each in WHEELS} == {"README.md", "docs/start.md"}
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("pip"), reason="no pip")
