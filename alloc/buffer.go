@@ -26,6 +26,7 @@ type Buffer struct {
 	plan   *Plan
 	memory handle.Handle
 	checks *checks // that recorded it, or nil
+	holder *holder // with GRIDBUF_DEBUG=1
 }
 
 // New takes memory for a plan from the heap; its contents are undefined. Free
@@ -99,6 +100,7 @@ func (b *Buffer) Free() {
 		if b.checks != nil {
 			b.checks.freed(b)
 		}
+		b.noteFree()
 		C.gb_heap_release(data)
 	}
 }

@@ -49,11 +49,17 @@ func made(p *Plan, data unsafe.Pointer) *Buffer {
 	b := &Buffer{plan: p}
 	b.memory.Hold(data)
 	c := checking.Load()
-	if c == nil {
+	if c == nil && !debugging {
 		return b
 	}
 	var calls [16]uintptr
 	n := runtime.Callers(3, calls[:])
+	if debugging {
+		watch(b, slices.Clone(calls[:n]))
+	}
+	if c == nil {
+		return b
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.live[b], b.checks = slices.Clone(calls[:n]), c

@@ -92,7 +92,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 				(*dlpack.Tensor)(nil), (*dlpack.Version)(nil),
 			},
 			Funcs: []any{
-				dlpack.DescribePlan, dlpack.Export, dlpack.ExportBuffer, dlpack.ExportLegacy,
+				dlpack.DescribePlan, dlpack.Export, dlpack.ExportBuffer, dlpack.ExportShared, dlpack.ExportLegacy,
 				dlpack.FromPointer,
 				dlpack.Import, dlpack.ImportLegacy, dlpack.LegacyFromPointer, dlpack.TypeNamed,
 				dlpack.TypeOf,
@@ -143,8 +143,8 @@ func TestNothingEndsTheProcess(t *testing.T) {
 				(*gufunc.Weak)(nil),
 			},
 			Funcs: []any{
-				gufunc.ArrayOf, gufunc.CanCast, gufunc.Fuse, gufunc.LastPanic, gufunc.Lookup, gufunc.New,
-				gufunc.ParseSignature,
+				gufunc.ArrayOf, gufunc.FromView, gufunc.CanCast, gufunc.Fuse, gufunc.LastPanic,
+				gufunc.Lookup, gufunc.New, gufunc.ParseSignature,
 				gufunc.ParseTypes, gufunc.Register, gufunc.RegisteredNames, gufunc.TypeOf,
 			},
 			Values: []any{add, inv, result},

@@ -154,6 +154,47 @@ type Side struct {
 	Queue    Queue  // memory of a GPU: where that one's part of the work goes
 }
 
+// HostSide is pageable memory of the host as a side, such as the View of a grid.Array. The memory
+// must not be Go's: it is read or written after the copy was queued.
+func HostSide(v alloc.View) Side {
+	return Side{
+		View: View{uintptr(v.Data), v.Strides}, Kind: Host, Type: v.Type, ItemSize: v.ItemSize,
+	}
+}
+
+// AllocPlan allocates memory that a plan lays out: of its GPU, or pinned or managed memory. The
+// elements are of type t; the queue is the first to use them. The caller frees the side's Block.
+func AllocPlan(p *alloc.Plan, t alloc.Type, q Queue) (Side, error) {
+	if p == nil {
+		return Side{}, refuse("p: it is nil")
+	}
+	if !t.Known() || t.Size() != p.ItemSize() && t != alloc.Raw {
+		return Side{}, refuse("t: elements of type %d do not have the %d bytes of the plan", int32(t),
+			p.ItemSize())
+	}
+	kind, ok := map[alloc.Memory]Kind{
+		alloc.Plain: DeviceMemory, alloc.Pinned: Pinned, alloc.Managed: Managed,
+	}[p.Memory()]
+	if !ok || kind == DeviceMemory && p.Device() != alloc.GPU {
+		return Side{}, refuse("p: its memory is plain memory of the host; alloc.New gives it")
+	}
+	if kind != Pinned && p.DeviceID() != q.Device {
+		return Side{}, refuse("q: its device is %d; the plan's is %d", q.Device, p.DeviceID())
+	}
+	block, err := Alloc(Request{
+		Kind: kind, Device: q.Device, Span: p.Span(), Boundary: p.ByteAlignment(),
+		Offset: p.Offset(),
+		Stream: q.Stream,
+	})
+	if err != nil {
+		return Side{}, err
+	}
+	return Side{
+		View: View{block.Address(), p.Strides()}, Kind: kind, Type: t, ItemSize: p.ItemSize(),
+		Block: block, Queue: q,
+	}, nil
+}
+
 func (s *Side) onHost() bool { return s.Kind == Host || s.Kind == Pinned }
 
 func (s *Side) itemSize() int64 {

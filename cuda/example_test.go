@@ -3,8 +3,10 @@ package cuda_test
 import (
 	"fmt"
 
+	"gridbuf/alloc"
 	"gridbuf/cuda"
 	"gridbuf/cuda/internal/faketest"
+	"gridbuf/grid"
 )
 
 // Upload a pinned buffer, asynchronously, and learn when it may be written again.
@@ -47,4 +49,35 @@ func ExampleQueue_Relayout() {
 		cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)
 	fmt.Println(string(faketest.Look(b.Address(), 6)), err)
 	// Output: adbecf <nil>
+}
+
+// A grid laid out for the GPU, filled from one of the host.
+func ExampleAllocPlan() {
+	host, err := grid.New[float64](&alloc.Spec{Shape: []int64{4, 3, 2}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer host.Free()
+	host.Set(7, 3, 2, 1)
+	preset, _ := alloc.FindPreset("gt:gpu")
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: host.Shape(), ItemSize: 8, Preset: preset})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	gpu, err := cuda.AllocPlan(plan, alloc.Float64, cuda.Queue{})
+	if err != nil {
+		fmt.Println(err) // "there is no CUDA driver on this machine: ..."
+		return
+	}
+	defer gpu.Block.Free()
+	fmt.Println(cuda.CopyStrided(gpu, cuda.HostSide(host.View()), host.Shape()))
+	host.Set(0, 3, 2, 1)
+	fmt.Println(cuda.CopyStrided(cuda.HostSide(host.View()), gpu, host.Shape()))
+	fmt.Println(cuda.Synchronize(0), host.At(3, 2, 1))
+	// Output:
+	// <nil>
+	// <nil>
+	// <nil> 7
 }

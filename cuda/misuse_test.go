@@ -29,7 +29,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 			(*cuda.Stats)(nil), (*cuda.Stream)(nil), (*cuda.View)(nil),
 		},
 		Funcs: []any{
-			cuda.Alloc, cuda.CopyStrided, cuda.Describe, cuda.DestroyStream, cuda.Devices,
+			cuda.Alloc, cuda.AllocPlan, cuda.CopyStrided, cuda.HostSide, cuda.Describe, cuda.DestroyStream, cuda.Devices,
 			cuda.Find, cuda.LiveBlocks,
 			cuda.NewStream, cuda.Owner, cuda.PointerAttributes, cuda.PoolStats, cuda.SetCacheBound,
 			cuda.SetLimit,

@@ -180,10 +180,16 @@ func ExportBuffer(b *alloc.Buffer, t DataType) (*Managed, error) {
 	if err != nil {
 		return nil, err
 	}
-	share := b.Share()
-	m, err := Export(tensor, Owner{share.Data(), unsafe.Pointer(C.gb_heap_release)})
+	return ExportShared(tensor, b)
+}
+
+// ExportShared exports a tensor of memory within a buffer, as ExportBuffer does.
+func ExportShared(t Tensor, b *alloc.Buffer) (*Managed, error) {
+	data := b.Data()
+	C.gb_heap_share(data) // the consumer's holder, which no Buffer stands for
+	m, err := Export(t, Owner{data, unsafe.Pointer(C.gb_heap_release)})
 	if err != nil {
-		share.Free()
+		C.gb_heap_release(data)
 	}
 	return m, err
 }

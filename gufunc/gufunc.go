@@ -115,10 +115,15 @@ type Array struct {
 	Data unsafe.Pointer
 }
 
+// FromView is a view as an operand, such as that of a grid.Array or of a DLPack tensor.
+func FromView(v alloc.View) Array {
+	return Array{Operand{Type: v.Type, Shape: v.Shape, Strides: v.Strides}, v.Data}
+}
+
 // ArrayOf describes a buffer whose items are of type t; they have the size of the plan's.
 func ArrayOf(b *alloc.Buffer, t Type) (Array, error) {
 	v, err := b.View(t)
-	return Array{Operand{Type: v.Type, Shape: v.Shape, Strides: v.Strides}, v.Data}, err
+	return FromView(v), err
 }
 
 // Result is what a call gives: the outputs, and how it went.
