@@ -106,10 +106,12 @@ func readReduceRequest(encoding []int64) (*gufunc.ReduceRequest, error) {
 	head := r.take(2)
 	flags := head[1]
 	q := &gufunc.ReduceRequest{
-		Kernel: int(head[0] & 0xffffffff), State: head[0]>>C.GB_BRIDGE_R_STATE != 0,
+		Kernel:     int(head[0] & 0xffffffff),
+		State:      head[0]>>C.GB_BRIDGE_R_STATE != 0,
 		KeepDims:   flags&C.GB_BRIDGE_R_KEEPDIMS != 0,
 		Sequential: flags&C.GB_BRIDGE_R_SEQUENTIAL != 0,
-		OneByOne:   flags&C.GB_BRIDGE_R_ONE_BY_ONE != 0, Identity: flags&C.GB_BRIDGE_R_IDENTITY != 0,
+		OneByOne:   flags&C.GB_BRIDGE_R_ONE_BY_ONE != 0,
+		Identity:   flags&C.GB_BRIDGE_R_IDENTITY != 0,
 	}
 	names, axes := r.take(1)[0], r.take(flags>>C.GB_BRIDGE_R_AXES&0xff)
 	q.Array = r.operand()

@@ -169,8 +169,8 @@ func AllocPlan(p *alloc.Plan, t alloc.Type, q Queue) (Side, error) {
 		return Side{}, refuse("p: it is nil")
 	}
 	if !t.Known() || t.Size() != p.ItemSize() && t != alloc.Raw {
-		return Side{}, refuse("t: elements of type %d do not have the %d bytes of the plan", int32(t),
-			p.ItemSize())
+		return Side{}, refuse("t: elements of type %d do not have the %d bytes of the plan",
+			int32(t), p.ItemSize())
 	}
 	kind, ok := map[alloc.Memory]Kind{
 		alloc.Plain: DeviceMemory, alloc.Pinned: Pinned, alloc.Managed: Managed,
@@ -183,8 +183,7 @@ func AllocPlan(p *alloc.Plan, t alloc.Type, q Queue) (Side, error) {
 	}
 	block, err := Alloc(Request{
 		Kind: kind, Device: q.Device, Span: p.Span(), Boundary: p.ByteAlignment(),
-		Offset: p.Offset(),
-		Stream: q.Stream,
+		Offset: p.Offset(), Stream: q.Stream,
 	})
 	if err != nil {
 		return Side{}, err

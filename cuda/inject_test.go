@@ -240,7 +240,8 @@ func TestGuardBytesOfDebugMode(t *testing.T) {
 		faketest.Look(b.Address(), 1008)[1004] = 1
 		address := b.Address()
 		said = stderrOf(t, b.Free)
-		assert.Regexp(t, `gridbuf: write past the end of .* buffer #\d+ of 1000 bytes, at byte 1004`, said)
+		assert.Regexp(t, `gridbuf: write past the end of .* buffer #\d+ of 1000 bytes, at byte 1004`,
+			said)
 		assert.Equal(t, byte(0xDB), faketest.Look(address, 1)[0], "freed memory is poison")
 	}
 }

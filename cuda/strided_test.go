@@ -51,7 +51,8 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 		require.NoError(t, cuda.CopyStrided(back, turned, shape), "converted on the way")
 		finished(t)
 		for _, at := range [][3]int64{{0, 0, 0}, {299, 39, 6}, {17, 5, 3}, {1, 39, 0}} {
-			bits := binary.NativeEndian.Uint32(faketest.Host(back.Data+uintptr(4*(at[0]+300*at[1]+300*40*at[2])), 4))
+			element := at[0] + 300*at[1] + 300*40*at[2]
+			bits := binary.NativeEndian.Uint32(faketest.Host(back.Data+uintptr(4*element), 4))
 			assert.InDelta(t, at[0]*40*7+at[1]*7+at[2], math.Float32frombits(bits), 0, at)
 		}
 	}

@@ -102,22 +102,23 @@ func TestExportRefuses(t *testing.T) {
 	}
 	for want, v := range map[string]Tensor{
 		"ndim: 33": float64s(func(v *Tensor) {
-			v.Shape,
-				v.Strides = make([]int64, 33), nil
+			v.Shape = make([]int64, 33)
+			v.Strides = nil
 		}),
 		"strides: 1 entries for 2 dimensions": float64s(func(v *Tensor) {
-			v.Shape = []int64{1,
-				1}
+			v.Shape = []int64{1, 1}
 		}),
-		"strides: entry 0 is 12 bytes, no multiple of the 8": float64s(func(v *Tensor) { v.Strides[0] = 12 }),
-		"shape: entry 0 is -3":                               float64s(func(v *Tensor) { v.Shape[0] = -3 }),
-		"data: NULL":                                         float64s(func(v *Tensor) { v.Data = 0 }),
-		"dtype: code 99":                                     float64s(func(v *Tensor) { v.DataType.Code = 99 }),
-		"device: type 0":                                     float64s(func(v *Tensor) { v.Device.Type = 0 }),
-		"flags: 0x8":                                         float64s(func(v *Tensor) { v.Flags = 8 }),
+		"strides: entry 0 is 12 bytes, no multiple of the 8": float64s(func(v *Tensor) {
+			v.Strides[0] = 12
+		}),
+		"shape: entry 0 is -3": float64s(func(v *Tensor) { v.Shape[0] = -3 }),
+		"data: NULL":           float64s(func(v *Tensor) { v.Data = 0 }),
+		"dtype: code 99":       float64s(func(v *Tensor) { v.DataType.Code = 99 }),
+		"device: type 0":       float64s(func(v *Tensor) { v.Device.Type = 0 }),
+		"flags: 0x8":           float64s(func(v *Tensor) { v.Flags = 8 }),
 		"shape: with entry 1": float64s(func(v *Tensor) {
-			v.Shape,
-				v.Strides = []int64{math.MaxInt32, math.MaxInt32}, nil
+			v.Shape = []int64{math.MaxInt32, math.MaxInt32}
+			v.Strides = nil
 		}),
 	} {
 		_, err := Export(v, Owner{})

@@ -61,9 +61,9 @@ type noCopy struct{}
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// New allocates an array on the host; its elements are undefined. The shape includes the halo, whose
-// widths may be given for each index. Without an AlignedIndex the first element of the domain starts
-// an alignment boundary. ItemSize may be left 0. Free gives the memory back.
+// New allocates an array on the host; its elements are undefined. The shape includes the halo,
+// whose widths may be given for each index. Without an AlignedIndex the first element of the domain
+// starts an alignment boundary. ItemSize may be left 0. Free gives the memory back.
 func New[T Element](spec *alloc.Spec, halo ...int64) (*Array[T], error) {
 	if spec == nil {
 		return nil, alloc.ErrInvalid.Errorf("spec: it is nil")
@@ -239,8 +239,8 @@ func (a *Array[T]) Transpose(order ...int) *Array[T] {
 	sorted := slices.Sorted(slices.Values(order))
 	for d := range a.shape {
 		if len(sorted) != len(a.shape) || sorted[d] != d {
-			panic(fmt.Sprintf("grid.Array: order %v does not name the %d dimensions once each", order,
-				len(a.shape)))
+			panic(fmt.Sprintf("grid.Array: order %v does not name the %d dimensions once each",
+				order, len(a.shape)))
 		}
 	}
 	v := a.view()

@@ -18,7 +18,9 @@ import (
 
 type Kelvin float64
 
-func made[T grid.Element](t testing.TB, backend string, halo []int64, shape ...int64) *grid.Array[T] {
+func made[T grid.Element](
+	t testing.TB, backend string, halo []int64, shape ...int64,
+) *grid.Array[T] {
 	t.Helper()
 	spec := &alloc.Spec{Shape: shape}
 	if backend != "" {
@@ -71,7 +73,8 @@ func TestElementsByIndexAndByRows(t *testing.T) {
 		for i := range 7 {
 			for j := range 6 {
 				for k := range 5 {
-					require.Equal(t, Kelvin((i*6+j)*5+k), a.At(i, j, k), "%s %d %d %d", backend, i, j, k)
+					require.Equal(t, Kelvin((i*6+j)*5+k), a.At(i, j, k), "%s %d %d %d", backend,
+						i, j, k)
 				}
 			}
 		}
@@ -103,7 +106,9 @@ func TestViewsAreThoseElements(t *testing.T) {
 			case 0:
 				at := r.IntN(n)
 				v = v.Index(d, at)
-				index = append(index, func(i []int) []int { return slices.Insert(slices.Clone(i), d, at) })
+				index = append(index, func(i []int) []int {
+					return slices.Insert(slices.Clone(i), d, at)
+				})
 			case 1:
 				from := r.IntN(n)
 				v = v.Slice(d, from, from+1+r.IntN(n-from))
@@ -251,7 +256,8 @@ func TestTensorsAreChecked(t *testing.T) {
 	b, err := grid.FromTensor[float64](locked)
 	require.NoError(t, err)
 	defer b.Free()
-	assert.PanicsWithValue(t, "grid.Array: Set on read-only memory of a tensor", func() { b.Set(1, 0) })
+	const readOnly = "grid.Array: Set on read-only memory of a tensor"
+	assert.PanicsWithValue(t, readOnly, func() { b.Set(1, 0) })
 	assert.ErrorIs(t, b.Fill(1), alloc.ErrInvalid)
 	assert.ErrorIs(t, grid.Copy(b, a), alloc.ErrInvalid)
 	tensor.Data += 4
@@ -279,8 +285,9 @@ func TestWrongUsePanicsWithASentence(t *testing.T) {
 	a.Free()
 	const freed = "grid.Array: it is used after Free"
 	for _, use := range []func(){
-		func() { a.At(0, 0) }, func() { v.Set(1, 0) }, func() { _ = v.Fill(1) }, func() { _, _ = v.Sum() },
-		func() { v.View() }, func() { v.Transpose() }, func() { _, _ = v.Export() },
+		func() { a.At(0, 0) }, func() { v.Set(1, 0) }, func() { _ = v.Fill(1) },
+		func() { _, _ = v.Sum() }, func() { v.View() }, func() { v.Transpose() },
+		func() { _, _ = v.Export() },
 		func() {
 			for range v.Rows() {
 			}

@@ -45,8 +45,8 @@ func first(opts []transfer.Options) transfer.Options {
 	return opts[0]
 }
 
-// Fill sets every element. Options may name a context that ends it, and a function that hears of the
-// progress.
+// Fill sets every element. Options may name a context that ends it, and a function that hears of
+// the progress.
 func (a *Array[T]) Fill(value T, opts ...transfer.Options) error {
 	if err := a.checkWrite("array"); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (a *Array[T]) Fill(value T, opts ...transfer.Options) error {
 	return err
 }
 
-// Copy copies src into dst, which has the same shape, and converts elements as NumPy's casting="unsafe"
-// does. Memory of both may overlap.
+// Copy copies src into dst, which has the same shape, and converts elements as NumPy's
+// casting="unsafe" does. Memory of both may overlap.
 func Copy[D, S Element](dst *Array[D], src *Array[S], opts ...transfer.Options) error {
 	if err := dst.checkWrite("dst"); err != nil {
 		return err
@@ -103,8 +103,9 @@ func (a *Array[T]) Tensor() (dlpack.Tensor, error) {
 	return tensor, nil
 }
 
-// Export makes a DLPack tensor for a consumer in C or Python, which shares the memory: the array may
-// be freed before or after the consumer is done. Only arrays of New can be exported, and their views.
+// Export makes a DLPack tensor for a consumer in C or Python, which shares the memory: the array
+// may be freed before or after the consumer is done. Only arrays of New can be exported, and their
+// views.
 func (a *Array[T]) Export() (*dlpack.Managed, error) {
 	tensor, err := a.Tensor()
 	if err != nil {
@@ -117,8 +118,9 @@ func (a *Array[T]) Export() (*dlpack.Managed, error) {
 	return dlpack.ExportShared(tensor, a.memory.buffer)
 }
 
-// FromTensor takes a tensor of a producer: the array has its memory until Free. The tensor's elements
-// are of T's type, in memory of the host, and aligned. After an error the tensor is still the caller's.
+// FromTensor takes a tensor of a producer: the array has its memory until Free. The tensor's
+// elements are of T's type, in memory of the host, and aligned. After an error the tensor is still
+// the caller's.
 func FromTensor[T Element](m *dlpack.Managed) (*Array[T], error) {
 	tensor, err := dlpack.Import(m)
 	if err != nil {

@@ -279,17 +279,21 @@ func TestCoreAxesElsewhere(t *testing.T) {
 	}
 	missing := alloc.K
 	for why, change := range map[string]func(*gufunc.Request){
-		"axis: input 0 has no dimension K":                   func(q *gufunc.Request) { q.AxisName = &missing },
-		"axes: 1 entries for 3 operands":                     func(q *gufunc.Request) { q.Axes = [][]int64{{1}} },
-		"axes: entry 0 has 2 axes, the operand's core has 1": func(q *gufunc.Request) { q.Axes = [][]int64{{0, 1}, {0}} },
-		"axis: 2 is out of range for input 1, which has 2":   func(q *gufunc.Request) { q.Axes = [][]int64{{0}, {2}} },
+		"axis: input 0 has no dimension K": func(q *gufunc.Request) { q.AxisName = &missing },
+		"axes: 1 entries for 3 operands":   func(q *gufunc.Request) { q.Axes = [][]int64{{1}} },
+		"axes: entry 0 has 2 axes, the operand's core has 1": func(q *gufunc.Request) {
+			q.Axes = [][]int64{{0, 1}, {0}}
+		},
+		"axis: 2 is out of range for input 1, which has 2": func(q *gufunc.Request) {
+			q.Axes = [][]int64{{0}, {2}}
+		},
 		"out: keepdims needs the kept axes to have size 1": func(q *gufunc.Request) {
-			q.KeepDims,
-				q.Operands[2] = true, q.Operands[0]
+			q.KeepDims = true
+			q.Operands[2] = q.Operands[0]
 		},
 		"axis: I is a name, and input 1 has none": func(q *gufunc.Request) {
-			q.AxisName,
-				q.Operands[1].Dims = &name, nil
+			q.AxisName = &name
+			q.Operands[1].Dims = nil
 		},
 	} {
 		_, err := resolve(change)

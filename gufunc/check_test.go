@@ -25,13 +25,10 @@ func TestOperandsThatAreNone(t *testing.T) {
 		"unknown element type 0":     func(a *gufunc.Array) { a.Type = alloc.Raw },
 		"2 dimensions and 1 strides": func(a *gufunc.Array) { a.Strides = a.Strides[:1] },
 		"33 dimensions and 33 strides": func(a *gufunc.Array) {
-			a.Shape,
-				a.Strides = make([]int64, 33), make([]int64, 33)
+			a.Shape = make([]int64, 33)
+			a.Strides = make([]int64, 33)
 		},
-		"Shape[1] is -3": func(a *gufunc.Array) {
-			a.Shape = []int64{2,
-				-3}
-		},
+		"Shape[1] is -3":                            func(a *gufunc.Array) { a.Shape = []int64{2, -3} },
 		"1 names for 2 dimensions":                  func(a *gufunc.Array) { a.Dims = []alloc.Dim{alloc.I} },
 		"Data is nil, and shape [2 3] has elements": func(a *gufunc.Array) { a.Data = nil },
 	} {
