@@ -9,6 +9,7 @@ Examples
 >>> grid.exchange(T)
 """
 
+from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.calls import DisagreementError, RevokedError
 from gridbuf.distributed.drawing import Drawing
 from gridbuf.distributed.factories import cubed_sphere, grid, links, topology, tripolar
@@ -20,6 +21,7 @@ from gridbuf.distributed.plans.vectors import Item, pair, scalar, vector
 
 __all__ = [
     "Block",
+    "Blocks",
     "DisagreementError",
     "Drawing",
     "Grid",

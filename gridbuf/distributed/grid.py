@@ -12,6 +12,8 @@ from numpy.typing import DTypeLike
 from gridbuf import _core
 from gridbuf.common import BoundedCache
 from gridbuf.distributed import arguments as read
+from gridbuf.distributed.blocks import Blocks, make, on_grid
+from gridbuf.distributed.blockwise import Partition, partition_of
 from gridbuf.distributed.drawing import Drawing, draw
 from gridbuf.distributed.files.loading import Checkpoint, loading
 from gridbuf.distributed.files.manifests import keywords_of
@@ -40,7 +42,7 @@ from gridbuf.names import read_names
 from gridbuf.validation import boolean
 
 T = TypeVar("T")
-Fields = Any  # a Field where the rank has one block, else a list of them
+Fields = Any  # a Field where the rank has one block, else Blocks
 
 
 class Grid:
@@ -199,8 +201,8 @@ class Grid:
 
         Returns
         -------
-        Field or list of Field
-            A Field where the rank has one block, else a list in the order of `blocks`.
+        Field or Blocks
+            A Field where the rank has one block, else Blocks in the order of `blocks`.
 
         Raises
         ------
@@ -308,17 +310,23 @@ class Grid:
             )
         else:
             pairs = read.read_halo(halo, names)
-        fields = []
-        for block in self.blocks:
+
+        def made(cells: Sequence[int]) -> _core.Field:
             shape = []
             for name, (low, high) in zip(names, pairs, strict=True):
                 axis = self.dims.index(name) if name in self.dims else None
-                n = given[name] if axis is None else block.shape[axis] + (name in staggered)
+                n = given[name] if axis is None else cells[axis] + (name in staggered)
                 shape.append(n + low + high)
-            fields.append(
-                make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords)
-            )
-        return fields[0] if len(self.blocks) == 1 else fields
+            return make(tuple(shape), *value, dtype=dtype, dims=names, halo=pairs, **keywords)
+
+        if len(self.blocks) == 1:
+            return made(self.blocks[0].shape)
+        cells = [block.shape for block in self.blocks] or [(1,) * len(self.dims)]
+        return on_grid([made(each) for each in cells], bool(self.blocks), self._partition)
+
+    @cached_property
+    def _partition(self) -> Partition:
+        return partition_of(self.dims, self.tiles, self._decomposition, self.blocks)
 
     # ---- Points ----
 
@@ -328,7 +336,7 @@ class Grid:
 
         Parameters
         ----------
-        *fields : Field or list of Field
+        *fields : Field, Blocks or list of Field
             On this rank's blocks.
 
         Returns
@@ -353,7 +361,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             On this rank's blocks.
 
         Returns
@@ -377,13 +385,13 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             On this rank's blocks. Its halo is as wide as what is computed reaches, also where the
             grid ends.
 
         Returns
         -------
-        Field or list of Field
+        Field, Blocks or list of Field
             Views.
 
         Examples
@@ -393,16 +401,21 @@ class Grid:
         >>> grid.core(grid.zeros()).shape
         (6, 4)
         """
-        return self._each(
-            field, lambda one, block: field_info.cut_out(one, field_info.spans(one, self.dims)[1])
-        )
+
+        def core_of(one: _core.Field, block: Any = None) -> _core.Field:
+            return field_info.cut_out(one, field_info.spans(one, self.dims)[1])
+
+        found = self._each(field, core_of)
+        if not isinstance(field, Blocks):
+            return found
+        return make(tuple(found or [core_of(part) for part in field._parts]), field)
 
     def rims(self, field: Fields) -> Any:
         """The own points that are not in the core, each in one of several views.
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             As for `core`.
 
         Returns
@@ -424,7 +437,7 @@ class Grid:
         if self.blocks:
             self._planner.bound(fields, "field")
         found = [what(field, block) for field, block in zip(fields, self.blocks, strict=True)]
-        return found if isinstance(given, list | tuple) else found[0]
+        return found if isinstance(given, Blocks | list | tuple) else found[0]
 
     # ---- Exchange ----
 
@@ -433,7 +446,7 @@ class Grid:
 
         Parameters
         ----------
-        *items : Field, list of Field or Item
+        *items : Field, Blocks, list of Field or Item
             The fields that are exchanged together, or items of `vector`, `pair` and `scalar`.
         corners : bool, optional
             False: points that lie outside along more than one of the grid's dims are left alone.
@@ -472,7 +485,7 @@ class Grid:
 
         Parameters
         ----------
-        *items : Field, list of Field or Item
+        *items : Field, Blocks, list of Field or Item
             As for `plan`. The plan is kept, and found again by the fields' layouts.
 
         Examples
@@ -495,7 +508,7 @@ class Grid:
 
         Parameters
         ----------
-        *items : Field, list of Field or Item
+        *items : Field, Blocks, list of Field or Item
             As for `plan`.
 
         Notes
@@ -523,7 +536,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field, list of Field or Item
+        field : Field, Blocks, list of Field or Item
             On this rank's blocks. Of points that exist more than once the owner's value counts; of
             `vector`, `pair` and `scalar` it is turned and signed as in an exchange.
         root : int, optional
@@ -535,8 +548,8 @@ class Grid:
 
         Returns
         -------
-        Field, list of Field or None
-            On the root the field without halo, in the dims that the root's has; a list, one a tile,
+        Field, Blocks or None
+            On the root the field without halo, in the dims that the root's has; Blocks, one a tile,
             where there are several tiles. A tuple of two for an item of two. On the other ranks
             None.
 
@@ -574,7 +587,7 @@ class Grid:
             On the root the values of the whole field, of its dtype, with axes in the order of its
             dims, or a Field, whose dims have names; a list, one a tile, where there are several
             tiles. Ignored on the other ranks.
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             On this rank's blocks. Its domain is filled, its halo is not.
         root : int, optional
             The rank that has it.
@@ -611,19 +624,19 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             On this rank's blocks of this grid.
         other : Grid or None
             The other grid, on the same ranks or on some of them; None on ranks that are not in its
             communicator.
-        out : Field or list of Field, optional
+        out : Field, Blocks or list of Field, optional
             The fields to fill, on this rank's blocks of the other grid. None: new fields.
         **keywords
             The keywords of `empty` for new fields: halo, backend, padding, ...
 
         Returns
         -------
-        Field, list of Field or None
+        Field, Blocks or None
             On this rank's blocks of the other grid; None where it is not in that grid. The halo is
             not filled: 0 in new fields.
 
@@ -694,7 +707,7 @@ class Grid:
 
         Parameters
         ----------
-        *fields : Field or list of Field
+        *fields : Field, Blocks or list of Field
             On this rank's blocks. Halos do not count, and of points that exist more than once the
             owner's does.
 
@@ -733,7 +746,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             As for `sum`.
 
         Returns
@@ -759,7 +772,7 @@ class Grid:
 
         Parameters
         ----------
-        a, b : Field or list of Field
+        a, b : Field, Blocks or list of Field
             As for `sum`, of the same dims, in any order, and positions.
 
         Returns
@@ -785,7 +798,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             As for `sum`; of complex numbers the magnitudes count.
 
         Returns
@@ -811,7 +824,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             As for `sum`; of bools, integers or reals.
 
         Returns
@@ -897,7 +910,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             As for `sum`, of any elements that NumPy counts.
 
         Returns
@@ -940,7 +953,7 @@ class Grid:
 
         Parameters
         ----------
-        field : Field or list of Field
+        field : Field, Blocks or list of Field
             On this rank's blocks. Halos do not count, and of points that exist more than once the
             owner's does.
 
@@ -1001,7 +1014,7 @@ class Grid:
         progress : callable, optional
             Called on this rank with the part that is written, up to 1.0. No call of all ranks of
             this grid may be made in it.
-        **fields : Field or list of Field
+        **fields : Field, Blocks or list of Field
             On this rank's blocks, each as a keyword: its name. Halos are not saved.
 
         Raises
@@ -1089,7 +1102,7 @@ class Grid:
         Returns
         -------
         Checkpoint
-            A dict: of each name a Field where the rank has one block, else a list of them. Halos
+            A dict: of each name a Field where the rank has one block, else Blocks. Halos
             are 0. Its `attributes` are the store's, its `attributes_of(name)` those of a field.
 
         Raises

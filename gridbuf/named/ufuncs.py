@@ -105,6 +105,8 @@ def _by_another(
     """
     if kind is not FIELDS or any(isinstance(obj, _core.StorageBase) for obj in every):
         return NotImplemented
+    if any(getattr(type(obj), "_knows_names", False) for obj in every):
+        return NotImplemented  # Blocks: they match names themselves
     refuse_names(ufunc, every)
     others = [obj for obj in inputs if foreign(obj)]
     if (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from oracle import Axes, Point, Where, units
 
+import gridbuf as gb
 import gridbuf.distributed as gbd
 
 STAGGERED = [
@@ -39,7 +40,7 @@ def made(grid: gbd.Grid, positions: tuple[int, ...], **keywords: Any) -> list[An
     fields = grid.zeros(
         faces=[dim for dim, p in zip(grid.dims, positions, strict=True) if p == 0], **keywords
     )
-    return fields if isinstance(fields, list) else [fields]
+    return [fields] if isinstance(fields, gb.Field) else [*fields]
 
 
 def on_cube(n: int) -> tuple[Where, dict[int, tuple[Any, Any, Any]]]:

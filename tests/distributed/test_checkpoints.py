@@ -9,6 +9,7 @@ import pytest
 from oracle import fill
 from seams import made
 
+import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed.plans.layouts import dtype_name, dtype_of
 
@@ -48,7 +49,7 @@ def one(fields: list[Any]) -> Any:
 def domains(fields: Any, dims: Any = None) -> list[np.ndarray]:
     return [
         f.domain.transpose(*(dims or f.dims)).numpy().copy()
-        for f in (fields if isinstance(fields, list) else [fields])
+        for f in ([fields] if isinstance(fields, gb.Field) else [*fields])
     ]
 
 
@@ -81,7 +82,7 @@ def test_any_cut_reads_what_any_other_has_written(name: str, kind: str, tmp_path
             loaded = there.load(path, halo=1)
             assert list(loaded) == list(fields)
             for each, field in loaded.items():
-                first = field[0] if isinstance(field, list) else field
+                first = field if isinstance(field, gb.Field) else field[0]
                 assert (
                     first.halo[first.dims.index(here.dims[0])] == (1, 1)
                     if here.dims[0] in first.dims

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed.files import checkpoint_folders
 
@@ -310,7 +311,7 @@ def test_layout_halo_and_dims_come_back(kind: str, spec: dict[str, Any], tmp_pat
     grid.save(path, format=kind, T=T)
     for other in (grid, gbd.grid((8, 6)), gbd.grid((8, 6), blocks=(1, 3), halo=3)):
         found = other.load(path)["T"]
-        for f in found if isinstance(found, list) else [found]:
+        for f in [found] if isinstance(found, gb.Field) else [*found]:
             assert (f.dims, f.halo, f.dtype) == (T[0].dims, T[0].halo, T[0].dtype)
             assert np.argsort(f.strides).tolist() == np.argsort(T[0].strides).tolist()
             if "byte_alignment" in spec:

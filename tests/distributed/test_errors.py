@@ -223,13 +223,13 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
         ("periodic: expected names of .* such as 'I', got", partial(gbd.grid, (8, 6), periodic=p))
         for p in (True, (True, False), [False, np.True_])
     ),
-    ("fields: expected a Field .* got what gbd.vector makes", lambda: GRID.exchange([VECTOR])),
+    ("fields: expected a Field, .* got what gbd.vector makes", lambda: GRID.exchange([VECTOR])),
     (
-        "fields: expected a Field .* got what gbd.vector makes",
+        "fields: expected a Field, .* got what gbd.vector makes",
         lambda: GRID.sync(gbd.scalar(VECTOR)),
     ),
     *(
-        (f"{name}: expected a Field or a list of them, got what gbd.vector makes", call)
+        (f"{name}: expected a Field, Blocks or a list of Fields, got what gbd.vector makes", call)
         for name, call in ITEMS
     ),
 ]
@@ -274,7 +274,7 @@ def test_a_plan_is_for_its_layouts() -> None:
 def test_a_plan_takes_no_field_of_other_dims_or_halo(blocks: tuple[int, int]) -> None:
     """Of the same memory: what it fills elsewhere would not be the field's halo."""
     grid = gbd.grid((8, 4), blocks=blocks, periodic="I", halo=(1, 1))
-    fields = [grid.zeros()] if blocks == (1, 1) else grid.zeros()
+    fields = [grid.zeros()] if blocks == (1, 1) else [*grid.zeros()]
     listed = (lambda its: its[0]) if blocks == (1, 1) else (lambda its: its)
     plan = grid.plan(listed(fields), names=["T"])
     for call in (plan, plan.start, plan.accumulate):

@@ -93,7 +93,9 @@ def test_figures_are_those_of_the_plans(
         received.append(sum(m.payload for m in plan.receives.values()))
         copied.append(sum(prod(shape) * dtype.itemsize for *_, shape, dtype, _ in plan.copies))
         messages.append(len(plan.receives))
-        flat = [f for field in fields for f in (field if isinstance(field, list) else [field])]
+        flat = [
+            f for field in fields for f in ([field] if isinstance(field, gb.Field) else [*field])
+        ]
         memory.append(sum(gb.Plan.of(f).nbytes for f in flat))
         points.append(
             sum(

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gridbuf import _core
 from gridbuf._core import CopyProgram
+from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.calls import OneCall, SerialCollectives
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import HOST
 
 T = TypeVar("T")
+LISTS = {list, Blocks}  # of a field on several blocks
 
 
 class Quick(NamedTuple):
@@ -106,9 +108,7 @@ class LocalTransport:
             return None
         flat: Sequence[Any] = fields
         if self._blocks != 1:
-            if {(type(each), len(each)) if type(each) is list else None for each in fields} != {
-                (list, self._blocks)
-            }:
+            if {len(each) if type(each) in LISTS else None for each in fields} != {self._blocks}:
                 return None
             flat = [*chain.from_iterable(fields)]
         if {*map(type, flat)} != HOST or _core.spans_meet(*flat) is not None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.distributed.arguments import read_timeout
+from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.boxes import Index, Pairs
 from gridbuf.distributed.plans.binding import Binding, Entry, Message, Work, adjoint
@@ -231,7 +232,7 @@ class Plan:
 
         Parameters
         ----------
-        *fields : Field or list of Field
+        *fields : Field, Blocks or list of Field
             The fields of the plan's items, in their order, of the layouts that the plan was made
             for: dtype, shape, strides, dims and halo. A bare array has no dims and halo, and takes
             the plan's.
@@ -405,13 +406,13 @@ class Plan:
 def on_blocks(given: Any, count: int, name: str) -> list[Any]:
     """A field given by the user as one Field for each block of the rank."""
     refuse_item(given, name)
-    if isinstance(given, list | tuple):
+    if isinstance(given, Blocks | list | tuple):
         if len(given) != count:
             raise ValueError(f"{name}: got {len(given)} fields, this rank has {count} blocks")
         return [as_field(each, name) for each in given]
     if count != 1:
         raise TypeError(
-            f"{name}: expected a list of {count} Fields, one for each of this rank's blocks, got"
-            f" {type(given).__name__}"
+            f"{name}: expected Blocks, or a list of {count} Fields, one for each of this rank's"
+            f" blocks, got {type(given).__name__}"
         )
     return [as_field(given, name)]

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from gridbuf import _core
 from gridbuf.common import debugging
 from gridbuf.distributed.arguments import entries
+from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.linking import LinkBuilder, Schedule, Scheduler
 from gridbuf.distributed.plans.binding import Binding, Work
@@ -106,10 +107,10 @@ class Planner:
         """
         count = len(self._blocks)
         given = [field for item in items for field in item.fields]
-        fields = [on_blocks(field, count, f"fields[{i}]") for i, field in enumerate(given)]
+        called = read_field_names(names, len(given))
+        fields = [on_blocks(field, count, name) for field, name in zip(given, called, strict=True)]
         bounds: list[Bound] = []
         sources: list[Sources] = []
-        called = read_field_names(names, len(fields))
         if count:
             bounds = [self.bound(field, name) for field, name in zip(fields, called, strict=True)]
             sources = sources_of(items, self.builder)
@@ -211,7 +212,7 @@ class KeptPlans(PlanCache[Plan]):
         known = self.numbers.get(id(given))
         if known is not None:
             key.append(known)
-        elif isinstance(given, list | tuple):
+        elif isinstance(given, Blocks | list | tuple):
             refuse_item(given, "fields")
             key.append(len(given))
             for each in given:

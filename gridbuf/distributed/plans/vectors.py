@@ -27,7 +27,7 @@ def refuse_item(given: Any, name: str) -> None:
     """TypeError for an Item in the place of a field."""
     if isinstance(given, Item):
         raise TypeError(
-            f"{name}: expected a Field or a list of them, got what gbd.{given.kind} makes"
+            f"{name}: expected a Field, Blocks or a list of Fields, got what gbd.{given.kind} makes"
         )
 
 
@@ -37,7 +37,7 @@ def vector(u: Any, v: Any) -> Item:
 
     Parameters
     ----------
-    u, v : Field or list of Field
+    u, v : Field, Blocks or list of Field
         The component along the grid's first dim, and that along its second.
 
     Returns
@@ -63,7 +63,7 @@ def pair(dx: Any, dy: Any) -> Item:
 
     Parameters
     ----------
-    dx, dy : Field or list of Field
+    dx, dy : Field, Blocks or list of Field
         The field of the grid's first dim, and the field of its second.
 
     Examples
@@ -84,7 +84,7 @@ def scalar(field: Any, *, sign: int = 1) -> Item:
 
     Parameters
     ----------
-    field : Field or list of Field
+    field : Field, Blocks or list of Field
         The field.
     sign : {1, -1}, optional
         The factor of values beyond a fold.

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.distributed.blocks import Blocks, on_grid
+from gridbuf.distributed.blockwise import whole_tiles as partition_of_tiles
 from gridbuf.distributed.calls import Topic
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -122,7 +124,10 @@ def gathering(
     Transfer(ways, have, want).pack().run(ranks)
     if not at_root:
         return None
-    found = [tiles[0] if len(tiles) == 1 else tiles for tiles in made]
+    partition = partition_of_tiles(context.dims, context.tiles)
+    found = [
+        tiles[0] if len(tiles) == 1 else on_grid(tiles, bool(tiles), partition) for tiles in made
+    ]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -130,7 +135,8 @@ def read_whole(array: Any, context: Context, one: FieldInfo) -> list[Any]:
     """The arrays of a field's whole tiles that were given to be scattered, with their axes in the
     order of its dims.
     """
-    given = list(array) if isinstance(array, list | tuple) and len(context.tiles) > 1 else [array]
+    several = isinstance(array, Blocks | list | tuple) and len(context.tiles) > 1
+    given = list(array) if several else [array]
     if len(given) != len(context.tiles):
         raise ValueError(
             f"array: {len(given)} for {len(context.tiles)} tiles; give a list of one for each"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
+import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed.ranks import revoke, shared_memory
 
@@ -19,7 +20,7 @@ me = MPI.COMM_WORLD.rank
 
 
 def listed(given: Any) -> list[Any]:
-    return given if isinstance(given, list) else [given]
+    return [given] if isinstance(given, gb.Field) else [*given]
 
 
 def alone(its: list[Any]) -> Any:

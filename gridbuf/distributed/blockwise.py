@@ -1,0 +1,320 @@
+"""Functions of Fields carried out block by block: which operands are of one grid, what is refused,
+and what the results make.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gridbuf import _core
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.geometry.boxes import Index
+
+NAMED: Any = (_core.Field, _core.StorageBase)  # arrays whose dims have names
+SCALARS = int, float, complex, str, bytes, np.generic
+# By the names of NumPy's functions: the calls of a grid that give the number of a whole field.
+WHOLE = {
+    "sum": "sum", "mean": "mean", "min": "min", "amin": "min", "max": "max", "amax": "max",
+    "any": "any", "all": "all", "argmin": "argmin", "argmax": "argmax", "dot": "dot",
+    "norm": "norm", "add.reduce": "sum", "minimum.reduce": "min", "maximum.reduce": "max",
+    "logical_or.reduce": "any", "logical_and.reduce": "all", "vdot": "dot", "vecdot": "dot",
+}  # fmt: skip
+# Functions whose values depend on all points along an axis.
+ALONG = {
+    "sum", "prod", "mean", "std", "var", "min", "max", "amin", "amax", "any", "all", "argmin",
+    "argmax", "median", "percentile", "quantile", "average", "ptp", "count_nonzero", "cumsum",
+    "cumprod", "nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmin", "nanmax", "nanmedian",
+    "nanpercentile", "nanquantile", "nanargmin", "nanargmax", "nancumsum", "nancumprod", "sort",
+    "argsort", "partition", "argpartition", "flip", "roll", "trapezoid", "unwrap", "norm",
+    "cumulative_sum", "cumulative_prod",
+}  # fmt: skip
+# Functions whose arguments are all operands, as those of a ufunc.
+OPERANDS = {"where", "clip", "copyto", "isclose"}
+# Functions that return nothing, and write into their first argument.
+WRITERS = {"copyto", "put", "place", "putmask", "put_along_axis"}
+# Functions that ask about dims and dtypes, which all blocks have alike.
+QUESTIONS = {"ndim", "result_type", "can_cast", "iscomplexobj", "isrealobj", "min_scalar_type"}
+# Functions that multiply and add up over whole dims.
+CONTRACTIONS = {"dot", "vdot", "inner", "outer", "tensordot", "einsum", "kron", "multi_dot"}
+FILES = {"save", "savez", "savez_compressed", "savetxt"}
+
+
+class Partition(NamedTuple):
+    """How a grid is cut, and which of its blocks a rank has: Blocks of two grids fit each other
+    where these are equal.
+    """
+
+    dims: tuple[str, ...]
+    tiles: tuple[Index, ...]
+    cuts: tuple[tuple[Index, ...], ...]  # of each tile's axes where blocks begin
+    places: tuple[tuple[int, Index], ...]  # tile and index of each of the rank's blocks
+
+    def __str__(self) -> str:
+        shapes = ", ".join(" x ".join(map(str, tile)) for tile in self.tiles[:3])
+        more = ", ..." if len(self.tiles) > 3 else ""
+        counts = " x ".join(str(len(axis)) for axis in self.cuts[0])
+        return f"a grid of {shapes}{more} points along {''.join(self.dims)} cut {counts}"
+
+    def name_of(self, i: int) -> str:
+        """A block of the rank as `repr` shows it."""
+        tile, index = self.places[i]
+        return f"block {index}" if len(self.tiles) == 1 else f"tile {tile}, block {index}"
+
+
+def partition_of(
+    dims: tuple[str, ...],
+    tiles: tuple[Index, ...],
+    decomposition: Decomposition,
+    blocks: Iterable[Block],
+) -> Partition:
+    """The partition of some blocks of a decomposition."""
+    cuts = tuple(
+        tuple(tuple(axis.start(k) for k in range(axis.count)) for axis in tile)
+        for tile in decomposition.cuts
+    )
+    return Partition(dims, tiles, cuts, tuple((b.tile, tuple(b.index)) for b in blocks))
+
+
+def whole_tiles(dims: tuple[str, ...], tiles: tuple[Index, ...]) -> Partition:
+    """The partition of a field that is gathered: each tile is a block."""
+    start = (0,) * len(dims)
+    cuts = tuple(((0,),) * len(dims) for _ in tiles)
+    return Partition(dims, tiles, cuts, tuple((t, start) for t in range(len(tiles))))
+
+
+def cut_dims(partition: Partition | None) -> tuple[str, ...]:
+    """The dims along which blocks end within the grid; of an unknown grid those that grids cut
+    unless told otherwise.
+    """
+    return ("I", "J") if partition is None else partition.dims
+
+
+# ---- operands ----
+
+
+def check_operand(given: Any, what: str, partition: Partition | None) -> None:
+    """Refuse an operand beside Blocks that is neither a number nor a Field without the grid's
+    dims.
+    """
+    if isinstance(given, SCALARS) or given is None:
+        return
+    if isinstance(given, NAMED):
+        for dim in given.dims:
+            if dim in cut_dims(partition):
+                raise ValueError(
+                    f"{what}: a Field of the dims {given.dims}, and the grid cuts {dim}; beside"
+                    " Blocks stand Blocks, numbers, and Fields without the grid's dims"
+                )
+    elif isinstance(given, list | tuple):
+        raise TypeError(
+            f"{what}: a {type(given).__name__} stands beside Blocks; of a list of Fields"
+            " gbd.Blocks(list) makes Blocks"
+        )
+    elif getattr(given, "ndim", 0):
+        raise TypeError(
+            f"{what}: an array of {given.ndim} dims, {type(given).__name__}, stands beside Blocks;"
+            " allowed are Blocks, numbers, and Fields without the grid's dims"
+        )
+
+
+def found_in(values: Iterable[Any], kind: type) -> Iterator[Any]:
+    """The Blocks among some arguments, in lists and tuples too."""
+    for value in values:
+        if isinstance(value, kind):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from (each for each in value if isinstance(each, kind))
+
+
+def picked(value: Any, kind: type, i: int) -> Any:
+    """An argument as one block gets it."""
+    if isinstance(value, kind):
+        return value._parts[i]  # type: ignore[attr-defined]
+    if isinstance(value, list | tuple) and any([isinstance(each, kind) for each in value]):
+        return type(value)([picked(each, kind, i) for each in value])
+    return value
+
+
+def common(all_blocks: Sequence[Any], what: str) -> Any:
+    """The Blocks whose partition a result has; ValueError where two are of different grids."""
+    best = all_blocks[0]
+    for other in all_blocks[1:]:
+        ours, theirs = best._partition, other._partition
+        if len(best._blocks) != len(other._blocks) or (
+            ours is not theirs and None not in (ours, theirs) and ours != theirs
+        ):
+            raise ValueError(
+                f"{what}: {described(best)} and {described(other)}; operands are of one grid"
+            )
+        if ours is None or not best._parts:
+            best = other
+    return best
+
+
+def described(blocks: Any) -> str:
+    of = "no known grid" if blocks._partition is None else str(blocks._partition)
+    return f"Blocks of {len(blocks._blocks)} on {of}"
+
+
+# ---- functions of NumPy ----
+
+
+def axis_of(function: Any, args: Any, kwargs: Any) -> Any:
+    """The axis that a function of NumPy is given, or takes unless told."""
+    if "axis" in kwargs:
+        return kwargs["axis"]
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return None
+    bound.apply_defaults()
+    return bound.arguments.get("axis")
+
+
+def dims_along(axis: Any, dims: tuple[str, ...]) -> list[str]:
+    """The dims that an axis argument names: a name, letters, a number, or several; None: all."""
+    if axis is None:
+        return list(dims)
+    if isinstance(axis, str):
+        return [axis] if axis in dims else list(axis)
+    if isinstance(axis, int | np.integer):
+        return [dims[axis]] if -len(dims) <= axis < len(dims) else []
+    return [dim for each in axis for dim in dims_along(each, dims)]
+
+
+def refuse_along(name: str, axis: Any, blocks: Any) -> None:
+    """TypeError for a function over all points along a dim that the grid cuts."""
+    if not blocks._parts:
+        return
+    along = dims_along(axis, blocks._parts[0].dims)
+    if not {*along} & {*cut_dims(blocks._partition)}:
+        return
+    call = WHOLE.get(name)
+    instead = (
+        f"grid.{call}(T) is that of the whole field" if call else "grid.gather(T) is a whole field"
+    )
+    raise TypeError(
+        f"{name}: along {', '.join(along)} it would see this rank's blocks one by one; {instead},"
+        " and axis= may name dims that the grid does not cut"
+    )
+
+
+def call(
+    kind: type,
+    make: Callable[..., Any],
+    name: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Call a function once for each block of the Blocks among its arguments.
+
+    Parameters
+    ----------
+    kind
+        Blocks; `make` makes one of parts and of Blocks that it is like.
+    name
+        The function's, for errors.
+
+    Returns
+    -------
+    Blocks, tuple or list of them, or None
+        As the function returns Fields; TypeError where it returns something else.
+    """
+    like = common([*found_in([*args, *kwargs.values()], kind)], name)
+    count = len(like._parts)
+    columns = [
+        ([picked(a, kind, i) for a in args], {k: picked(v, kind, i) for k, v in kwargs.items()})
+        for i in range(count)
+    ]
+    if like._blocks:
+        results = [function(*a, **k) for a, k in columns]
+    else:  # the part that stands for no block: its values are nobody's
+        with np.errstate(all="ignore"):
+            results = [function(*a, **k) for a, k in columns]
+    return collected(results, like, make, name)
+
+
+def collected(results: list[Any], like: Any, make: Callable[..., Any], name: str) -> Any:
+    """What the results of all blocks make together."""
+    if not results:
+        return make((), like)
+    first = results[0]
+    if isinstance(first, _core.Field):
+        return make(tuple(results), like)
+    if isinstance(first, tuple | list) and first and isinstance(first[0], _core.Field):
+        columns = [make(column, like) for column in zip(*results, strict=True)]
+        return tuple(columns) if isinstance(first, tuple) else columns
+    if first is None:
+        return None
+    raise TypeError(
+        f"{name}: of one block it is no Field but {type(first).__name__};"
+        + (f" grid.{WHOLE[name]}(T) is that of the whole field" if name in WHOLE else "")
+        + " [f(block) for block in T.blocks] is a list of them"
+    )
+
+
+def call_function(kind: type, make: Callable[..., Any], function: Any, args: Any, kw: Any) -> Any:
+    """A function of NumPy's namespace."""
+    name = function.__name__
+    blocks = [*found_in([*args, *kw.values()], kind)]
+    if name in FILES:
+        raise TypeError(f"{name}: a file for each block; grid.save(path, T=T) writes one field")
+    if name in ("array_equal", "allclose", "array_equiv"):
+        each = "isclose" if name == "allclose" else "equal"
+        raise TypeError(
+            f"{name}: it would be of this rank's blocks alone; grid.all(np.{each}(a, b)) is of the"
+            " whole fields"
+        )
+    if name in CONTRACTIONS:
+        raise TypeError(
+            f"{name}: it does not go block by block; grid.dot(T, U) is of the whole fields"
+        )
+    like = common(blocks, name)
+    if name == "shape" and like is args[0]:
+        return like.shape
+    for i, value in enumerate(args):
+        if not isinstance(value, kind) and (isinstance(value, NAMED) or name in OPERANDS):
+            check_operand(value, f"args[{i}]", like._partition)
+    if name in ALONG:
+        refuse_along(name, axis_of(function, args, kw), like)
+    if name in WRITERS and not isinstance(args[0], kind):
+        raise TypeError(f"{name}: Blocks are written into {type(args[0]).__name__}")
+    if name in QUESTIONS and like._parts:
+        plain = [picked(value, kind, 0) for value in args]
+        return function(*plain, **{key: picked(value, kind, 0) for key, value in kw.items()})
+    found = call(kind, make, name, function, args, kw)
+    return kw["out"] if isinstance(kw.get("out"), kind) else found
+
+
+def call_ufunc(
+    kind: type, make: Callable[..., Any], ufunc: np.ufunc, method: str, inputs: Any, kw: Any
+) -> Any:
+    """A ufunc, or its `reduce` and `accumulate` along dims that the grid does not cut."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    outs = kw.get("out", ())
+    for each in outs if isinstance(outs, tuple) else (outs,):
+        if each is not None and not isinstance(each, kind):
+            raise TypeError(
+                f"out: expected Blocks, as {name} of Blocks gives, got {type(each).__name__}"
+            )
+    like = common([*found_in([*inputs, *kw.values()], kind)], name)
+    for i, value in enumerate(inputs):
+        if isinstance(value, kind):
+            continue
+        check_operand(value, "other" if len(inputs) == 2 else f"inputs[{i}]", like._partition)
+    if method in ("reduce", "accumulate"):
+        refuse_along(name, kw.get("axis", 0), like)
+    elif method != "__call__" or ufunc.signature is not None:
+        raise TypeError(
+            f"{name}: it does not go block by block"
+            + ("; grid.dot(T, U) is of the whole fields" if ufunc.signature is not None else "")
+        )
+    found = call(kind, make, name, getattr(ufunc, method), inputs, kw)
+    if not outs:
+        return found
+    if not isinstance(outs, tuple) or len(outs) == 1:
+        return outs[0] if isinstance(outs, tuple) else outs
+    return tuple(new if given is None else given for given, new in zip(outs, found, strict=True))
