@@ -21,7 +21,7 @@ ELSEWHERE = {
     "docs/device.md": "device/test_page.py",
     "docs/tutorials/gpus.md": "device/test_page.py",
 }
-NOT_CODE = ("{toctree}", "{include}", "{eval-rst}", "{image}", "")
+NOT_CODE = ("{toctree}", "{include}", "{literalinclude}", "{eval-rst}", "{image}", "")
 NEEDS = {
     "gt4py": "gt4py.cartesian",
     "matplotlib": "matplotlib",
@@ -41,7 +41,7 @@ def code(page: Path) -> list[Block]:
 
 HERE = [
     pytest.param(
-        page, marks=[pytest.mark.slow] if '"gt:cpu' in page.read_text() else []
+        page, marks=[pytest.mark.slow] if re.search('"gt:cpu|--hours', page.read_text()) else []
     )  # most of these compile a stencil
     for page in PAGES
     if code(page) and name(page) not in ELSEWHERE
