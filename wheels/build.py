@@ -14,6 +14,7 @@ import sysconfig
 import tarfile
 from pathlib import Path
 
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from targets import BUILT, GLIBC, GO_ARCHITECTURES, MACHINES, ROOT, tag
 
 TOOLS = ROOT / ".venvs" / "wheels"
@@ -75,6 +76,19 @@ def time_of_commit() -> str:
 def main(machines: list[str], sdist: Path | None) -> None:
     shutil.rmtree(BUILT, ignore_errors=True)
     BUILT.mkdir()
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns) as progress:
+        step = progress.add_task("source", total=1)
+        source = source_of(sdist)
+        progress.advance(step)
+        for machine in machines:
+            step = progress.add_task(f"wheel for {machine}", total=1)
+            build(source, machine)
+            progress.advance(step)
+
+
+def source_of(sdist: Path | None) -> Path:
+    """The sdist in the folder of what is built: the one given, or one made of this tree."""
     if sdist is None:
         subprocess.run(
             [sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", BUILT, ROOT],
@@ -84,25 +98,29 @@ def main(machines: list[str], sdist: Path | None) -> None:
     else:
         shutil.copy(sdist, BUILT)
     (source,) = BUILT.glob("gridbuf-*.tar.gz")
-    for machine in machines:
-        symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
-        more = f" -isystem{headers(machine)}" if machine != os.uname().machine else ""
-        environment = {
-            "SOURCE_DATE_EPOCH": time_of_commit(),
-            **os.environ,
-            "CC": str(compiler(machine)),
-            "GOOS": "linux",
-            "GOARCH": GO_ARCHITECTURES[machine],
-            "GRIDBUF_CFLAGS": f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror{more}",
-            "GRIDBUF_LDFLAGS": f"-Wl,--build-id=0x{build_id(source, machine)}",
-            "GRIDBUF_DEBUG_FILE": str(symbols),
-        }
-        subprocess.run(
-            [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
-             "--no-deps", "--no-build-isolation", "--wheel-dir", BUILT, source,
-             f"--config-settings=--build-option=--plat-name={tag(machine)}"],
-            env=environment, check=True,
-        )  # fmt: skip
+    return source
+
+
+def build(source: Path, machine: str) -> None:
+    """A wheel of the sdist for a machine, and its symbols beside it."""
+    symbols = BUILT / f"{source.name.removesuffix('.tar.gz')}-{tag(machine)}.debug"
+    more = f" -isystem{headers(machine)}" if machine != os.uname().machine else ""
+    environment = {
+        "SOURCE_DATE_EPOCH": time_of_commit(),
+        **os.environ,
+        "CC": str(compiler(machine)),
+        "GOOS": "linux",
+        "GOARCH": GO_ARCHITECTURES[machine],
+        "GRIDBUF_CFLAGS": f"{os.environ.get('GRIDBUF_CFLAGS', '')} -Werror{more}",
+        "GRIDBUF_LDFLAGS": f"-Wl,--build-id=0x{build_id(source, machine)}",
+        "GRIDBUF_DEBUG_FILE": str(symbols),
+    }
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
+         "--no-deps", "--no-build-isolation", "--wheel-dir", BUILT, source,
+         f"--config-settings=--build-option=--plat-name={tag(machine)}"],
+        env=environment, check=True,
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
