@@ -2,7 +2,15 @@
 
 import numpy as np
 from gt4py.cartesian import gtscript
-from gt4py.cartesian.gtscript import BACKWARD, FORWARD, PARALLEL, computation, interval
+from gt4py.cartesian.gtscript import (
+    BACKWARD,
+    FORWARD,
+    PARALLEL,
+    computation,
+    exp,
+    interval,
+    log,
+)
 
 _Field = gtscript.Field[np.float64]
 
@@ -56,3 +64,21 @@ def many(
 ) -> None:
     with computation(PARALLEL), interval(...):
         out = a[1, 0, 0] + b[-1, 0, 0] + c[0, 1, 0] + d[0, -1, 0] + e * f + g  # noqa: F841
+
+
+def diffusion_step(u: _Field, w: _Field, out: _Field) -> None:
+    with computation(PARALLEL), interval(...):
+        out = u + 0.1 * (u[1, 0, 0] + u[-1, 0, 0] + u[0, 1, 0] + u[0, -1, 0] - 4.0 * u)  # noqa: F841
+
+
+def upwind_step(u: _Field, w: _Field, out: _Field) -> None:
+    with computation(PARALLEL), interval(...):
+        out = u - 0.1 * w * (u - u[-1, 0, 0] if w > 0 else u[1, 0, 0] - u)  # noqa: F841
+
+
+def saturation_step(u: _Field, w: _Field, out: _Field) -> None:
+    with computation(PARALLEL), interval(...):
+        t = u + 280.0
+        saturated = 0.0038 * exp(17.27 * (t - 273.16) / (t - 35.86))
+        more = w - saturated if w > saturated else 0.0
+        out = t + 2490.0 * more / (1.0 + 9.4e6 * saturated / (t * t)) - 0.01 * log(t)  # noqa: F841

@@ -173,7 +173,9 @@ def memory(arg: dict[str, Any], sizes: dict[str, int], rng: random.Random, nice:
     shape = [1 if n in arg["ones"] else sizes[n] for n in dims]
     values = contents(shape, arg["dtype"], rng, nice)
     if arg["kind"] == "array":
-        view = draw_view(rng, shape, "d" if arg["dtype"] == "O" else arg["dtype"], False)
+        # Elements of "g" have padding of any contents: they may not overlap.
+        apart = arg["dtype"] == "g"
+        view = draw_view(rng, shape, "d" if arg["dtype"] == "O" else arg["dtype"], apart)
         if arg["dtype"] == "O":
             return values
         room = np.zeros(place(rng, [view], True) + 16, np.uint8)
@@ -306,7 +308,7 @@ def outcome(call: Callable[[], Any], errstate: dict[str, Any] | None) -> Any:
 
 def bits(one: Any) -> bytes:
     """NaNs have a sign and a payload that nobody promises."""
-    plain = np.array(one)
+    plain = np.array(one, order="C")
     if plain.dtype.kind in "fc":
         parts = plain.reshape(-1).view(plain.real.dtype)
         parts[np.isnan(parts)] = np.nan
