@@ -21,12 +21,15 @@ class Explanation:
         How many run fused, and how many steps run as they would unfused.
     saved : int
         Bytes of temporaries that do not travel to memory and back.
+    room : int
+        Bytes of scratch memory that a worker takes.
     """
 
     def __init__(self, name: str, steps: list[Any], run: Run, kept: bool) -> None:
         segments = [step for step in steps if isinstance(step, Segment)]
         self.operations = sum(len(segment.operations) for segment in segments)
         self.saved = sum(saved(segment, run) for segment in segments)
+        self.room = max((segment.room for segment in segments), default=0)
         rows: list[tuple[str, str, str]] = []
         self.barriers = 0
         for step in steps:
