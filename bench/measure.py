@@ -96,7 +96,9 @@ def measure(case: Case) -> Result:
     """Run a case: rounds of ours and peer in turns, then the same with idling."""
     namespace: dict[str, Any] = {"__name__": "bench"}
     exec(case.setup, namespace)
-    ours, peer = (timeit.Timer(s, timer=case.clock, globals=namespace) for s in (case.ours, case.peer))
+    ours, peer = (
+        timeit.Timer(s, timer=case.clock, globals=namespace) for s in (case.ours, case.peer)
+    )
     n_ours, n_peer = (case.number or _calls(t) for t in (ours, peer))
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(case.rounds):

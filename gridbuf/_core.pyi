@@ -839,14 +839,18 @@ class FusedCall:
         names: tuple[str, ...],
         flags: int,
         in_tuple: bool,
+        saved: int,
         /,
     ) -> Self: ...
+    @property
+    def saved(self) -> int: ...
     def run(
         self, arguments: tuple[Any, ...], outs: tuple[Any, ...], workers: int, /
     ) -> tuple[Any, bytes]: ...
 
 class FusedFunction:
     _direct: Any
+    saved: int
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 @final

@@ -2,14 +2,8 @@
 
 from typing import Any
 
-from gridbuf.fusing.operands import host, is_memory
+from gridbuf.fusing.operands import is_memory
 from gridbuf.fusing.segments import Node, Run, Segment
-
-
-def saved(segment: Segment, run: Run) -> int:
-    """The bytes of temporaries that do not travel to memory and back."""
-    between = (run.get(n) for n in segment.nodes if n not in segment.targets)
-    return sum(2 * host(value).nbytes for value in between)
 
 
 class Explanation:
@@ -28,7 +22,7 @@ class Explanation:
     def __init__(self, name: str, steps: list[Any], run: Run, kept: bool) -> None:
         segments = [step for step in steps if isinstance(step, Segment)]
         self.operations = sum(len(segment.operations) for segment in segments)
-        self.saved = sum(saved(segment, run) for segment in segments)
+        self.saved = sum(segment.saved(run) for segment in segments)
         self.room = max((segment.room for segment in segments), default=0)
         rows: list[tuple[str, str, str]] = []
         self.barriers = 0

@@ -91,6 +91,7 @@ class Fused(_core.FusedFunction):
             trace, result, run = self._traced(given, args, options, workers or 0, outs)
             if not trace.lost:
                 self._keep(key, trace)
+        self.saved += run.saved
         if not options:
             self._make_direct(trace, args, outs, run)
         return _into(out, result), run.raised

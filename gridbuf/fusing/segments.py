@@ -39,6 +39,7 @@ class Run:
         self.values: dict[int, Any] = {}
         self.real: set[int] = set()
         self.raised: list[Any] = []
+        self.saved = 0  # bytes of temporaries that did not travel to memory and back
 
     def set(self, node: Node, value: Any, real: bool = True) -> None:
         self.values[node.index] = value
@@ -177,8 +178,13 @@ class Segment:
         names = tuple(operation.name for operation in self.operations)
         return _core.FusedCall(
             self.program, counts, objects, roles, scalars, parameters, tuple(leaves), frame.shape,
-            results, names, self.flags, in_tuple,
+            results, names, self.flags, in_tuple, self.saved(run),
         )  # fmt: skip
+
+    def saved(self, run: Run) -> int:
+        """The bytes of temporaries that do not travel to memory and back."""
+        between = (run.get(n) for n in self.nodes if n not in self.targets)
+        return sum(2 * host(value).nbytes for value in between)
 
     def _liken(self, run: Run, node: Node) -> None:
         """What the result of an operation is like, unless it is known."""
@@ -236,6 +242,7 @@ class Segment:
         return self._told(run, call, result, flags)
 
     def _told(self, run: Run, call: Any, result: Any, flags: bytes) -> Any:
+        run.saved += call.saved
         if any(flags):
             groups: list[Any] = []
             for k, operation in enumerate(self.operations):

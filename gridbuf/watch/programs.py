@@ -1,5 +1,5 @@
-"""Calls of gt4py.next's programs and field operators, of DaCe's programs, and of gufuncs of gridbuf
-and Numba.
+"""Calls of gt4py.next's programs and field operators, of DaCe's programs, of gufuncs of gridbuf and
+Numba, and of gridbuf's fused functions.
 """
 
 import functools
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.watch.patches import Undo, from_import_on, together
-from gridbuf.watch.records import Book, sorted_ranks
+from gridbuf.watch.records import Book, Stencil, sorted_ranks
 from gridbuf.watch.stencils import Kind, Operand, watch_method, with_strides
 
 # Modules whose import is waited for.
@@ -21,6 +21,7 @@ DACE = "dace.codegen.compiled_sdfg"
 # And the class there, and its kind in the table.
 GUFUNCS = (
     ("gridbuf.gufunc.call", "GUFunc", "gridbuf gufunc"),
+    ("gridbuf.fusing.fused", "Fused", "gridbuf fused"),
     ("numba.np.ufunc.gufunc", "GUFunc", "numba gufunc"),
     ("numba.np.ufunc.dufunc", "DUFunc", "numba ufunc"),
 )
@@ -265,7 +266,7 @@ def _does_more(node: Any, state: Any) -> bool:
     )
 
 
-# ---- gufuncs of gridbuf and Numba ----
+# ---- gufuncs of gridbuf and Numba, and fused functions ----
 
 
 def _install_gufunc(book: Book, measure: bool, module: str, name: str, called: str) -> Undo:
@@ -280,6 +281,11 @@ def _install_gufunc(book: Book, measure: bool, module: str, name: str, called: s
 class _Gufunc(Kind):
     def __init__(self, called: str) -> None:
         self.called = called
+
+    def record(self, called: Any) -> Stencil:
+        record = super().record(called)
+        record.saved_before = getattr(called, "saved", 0)
+        return record
 
     def named(self, called: Any) -> tuple[str, str, str, Any]:
         return (
@@ -345,9 +351,10 @@ def _outputs(kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _kernel(called: Any) -> Any:
-    """The Python function that Numba compiled."""
+    """The Python function that Numba compiled, or that is fused."""
     return (
-        getattr(called, "py_func", None)
+        getattr(called, "_function", None)
+        or getattr(called, "py_func", None)
         or getattr(getattr(called, "gufunc_builder", None), "py_func", None)
         or getattr(getattr(called, "_dispatcher", None), "py_func", None)
     )

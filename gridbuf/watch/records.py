@@ -193,6 +193,7 @@ class Stencil:
         self.seen: set[Hashable] = set()  # sets of arguments whose lines are known
         self.callers: dict[Line, None] = {}
         self.measured: list[tuple[Combination, dict[str, Any]]] = []
+        self.saved_before = 0  # bytes that a fused function kept from memory before the first call
         self.keeps: Any = None  # the called object: while it lives, its address is not another's
 
     def calls_with(self, layout: Layout) -> int:

@@ -80,6 +80,7 @@ def stencil_row(stencil: Stencil) -> dict[str, Any]:
         "called_by": [line_of(line) for line in stencil.callers],
         **stencil.times.as_dict(),
         "fields": fields,
+        "saved": getattr(stencil.keeps, "saved", stencil.saved_before) - stencil.saved_before,
         "measured": measured_of(stencil),
     }
 

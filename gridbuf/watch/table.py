@@ -117,9 +117,14 @@ def _stencils(found: dict[str, Any]) -> list[list[str]]:
     rows = []
     for s in found["stencils"]:
         said = _measured(s["measured"] or {})
+        name = s["name"]
+        if s["kind"] == "gridbuf fused":
+            name = " ".join((name, *(line["text"] for line in s["called_by"][:1])))
+            kept = f"{nbytes_text(s['saved'])} of temporaries kept from memory"
+            said = f"{kept}; {said}" if said else kept
         rows.append(
             [
-                s["name"],
+                name,
                 s["backend"],
                 f"{s['calls']:,}",
                 seconds(s["seconds"]),

@@ -41,6 +41,7 @@ typedef struct scalar {
 struct gb_py_fused_call {
     PyObject_HEAD
     PyObject *capsule, *names, *extras;
+    long long saved; /* bytes of temporaries that do not travel to memory and back */
     const gb_gu_fused *program;
     gb_gu_call *call;
     int nargs, nouts, nextras, ngiven, nscalars, nparameters, nresults, in_tuple;
@@ -212,15 +213,16 @@ static int read_results(gb_py_fused_call *c, PyObject *results) {
 }
 
 /* FusedCall(program, (arguments, outs), objects, roles, scalars, parameters, leaves, shape,
- * results, names, flags, in_tuple); objects: arguments, outs and extras, of which the last are
- * always the same. */
+ * results, names, flags, in_tuple, saved); objects: arguments, outs and extras, of which the last
+ * are always the same. */
 static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *capsule, *objects, *roles, *scalars, *parameters, *leaves, *shape, *results, *names;
     int nargs, nouts, flags, in_tuple;
-    if (!PyArg_ParseTuple(args, "O(ii)O!O!O!O!O!O!O!O!ip", &capsule, &nargs, &nouts, &PyTuple_Type,
+    long long saved;
+    if (!PyArg_ParseTuple(args, "O(ii)O!O!O!O!O!O!O!O!ipL", &capsule, &nargs, &nouts, &PyTuple_Type,
                           &objects, &PyTuple_Type, &roles, &PyTuple_Type, &scalars, &PyTuple_Type,
                           &parameters, &PyTuple_Type, &leaves, &PyTuple_Type, &shape, &PyTuple_Type,
-                          &results, &PyTuple_Type, &names, &flags, &in_tuple))
+                          &results, &PyTuple_Type, &names, &flags, &in_tuple, &saved))
         return NULL;
     const gb_gu_fused *program = PyCapsule_GetPointer(capsule, GB_PY_FUSED_PROGRAM);
     if (!program) return NULL;
@@ -237,6 +239,7 @@ static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     c->nargs = nargs;
     c->nouts = nouts;
     c->in_tuple = in_tuple;
+    c->saved = saved;
     if (read_given(c, objects, roles) < 0 || read_scalars(c, scalars) < 0 ||
         read_parameters(c, parameters) < 0 || read_results(c, results) < 0 ||
         read_leaves(c, leaves, shape, flags) < 0)
@@ -408,12 +411,23 @@ static PyObject *run_method(PyObject *self, PyObject *given) {
                   : NULL;
 }
 
+long long gb_py_fused_saved(PyObject *self) { return ((gb_py_fused_call *)self)->saved; }
+
+static PyMemberDef members[] = {
+    {"saved", T_LONGLONG, offsetof(gb_py_fused_call, saved), READONLY, NULL},
+    {NULL},
+};
+
 static PyMethodDef methods[] = {{"run", run_method, METH_VARARGS, NULL}, {NULL}};
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, new},           {Py_tp_dealloc, dealloc},
-    {Py_tp_traverse, traverse}, {Py_tp_clear, clear_object},
-    {Py_tp_methods, methods},   {0, NULL},
+    {Py_tp_new, new},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear_object},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {0, NULL},
 };
 
 int gb_py_fused_call_init(PyObject *module) {

@@ -12,6 +12,7 @@
 typedef struct function_object {
     PyObject_HEAD
     PyObject *direct; /* a tuple of FusedCalls, the latest first; NULL: none */
+    long long saved;  /* bytes of temporaries that all calls kept from memory */
 } function_object;
 
 static PyObject *word_workers;
@@ -49,7 +50,8 @@ static int read_keywords(PyObject *kwargs, PyObject **out, int *workers) {
 }
 
 /* NotImplemented: by no call that is known. */
-static PyObject *directly(PyObject *direct, PyObject *args, PyObject *out, int workers) {
+static PyObject *directly(function_object *self, PyObject *direct, PyObject *args, PyObject *out,
+                          int workers) {
     Py_ssize_t n = PyTuple_Size(args), nouts = !out                 ? 0
                                                : PyTuple_Check(out) ? PyTuple_Size(out)
                                                                     : 1;
@@ -66,6 +68,8 @@ static PyObject *directly(PyObject *direct, PyObject *args, PyObject *out, int w
             continue;
         }
         if (found && found != Py_None && gb_py_fused_report(call, flags) < 0) Py_CLEAR(found);
+        if (found && found != Py_None)
+            __atomic_fetch_add(&self->saved, gb_py_fused_saved(call), __ATOMIC_RELAXED);
         if (found != Py_None) return found;
         Py_DECREF(found);
         break;
@@ -114,7 +118,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (plain < 0) return NULL;
     GB_PY_OWNED PyObject *direct = Py_XNewRef(((function_object *)self)->direct);
     PyObject *found = plain && direct && PyTuple_CheckExact(direct)
-                          ? directly(direct, args, out, workers)
+                          ? directly((function_object *)self, direct, args, out, workers)
                           : Py_NewRef(Py_NotImplemented);
     if (found != Py_NotImplemented) return found;
     Py_DECREF(found);
@@ -127,6 +131,7 @@ static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 static PyMemberDef members[] = {
     {"_direct", T_OBJECT, offsetof(function_object, direct), 0, NULL},
+    {"saved", T_LONGLONG, offsetof(function_object, saved), 0, NULL},
     {NULL},
 };
 

@@ -16,5 +16,7 @@ extern PyTypeObject *gb_py_FusedCallType;
 PyObject *gb_py_fused_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *const *outs, Py_ssize_t nouts, int workers, uint8_t *flags);
 
+long long gb_py_fused_saved(PyObject *self);
+
 /* Tells NumPy what the steps raised, once for each kind; -1 with an error. */
 int gb_py_fused_report(PyObject *self, const uint8_t *flags);

@@ -3,12 +3,15 @@ programs: each where it is installed.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from watched import number, told, watch, watching
 
 import gridbuf as gb
+from gridbuf.explain import nbytes_text
+from gridbuf.watch.table import text
 
 
 def test_jax_s_copies(tmp_path: Path) -> None:
@@ -101,6 +104,26 @@ def test_gridbuf_s_gufuncs() -> None:
     assert (row["kind"], row["name"], row["calls"]) == ("gridbuf gufunc", "add", 4)
     fields = {(f["name"], f["order"]): f["calls"] for f in row["fields"]}
     assert fields == {("operand 0", "10"): 4, ("operand 1", "01"): 4, ("out", "01"): 3}
+
+
+def test_fused_functions() -> None:
+    @gb.fused
+    def smoothed(u: Any) -> Any:
+        return u[1:-1] + 0.5 * (u[2:] - u[1:-1])
+
+    u = gb.Field.ones((102, 50), dims="IJ")
+    smoothed(u)
+    with watching() as book:
+        for _ in range(3):
+            smoothed(u)
+    (row,) = told(book)["stencils"]
+    assert (row["kind"], row["name"], row["calls"]) == ("gridbuf fused", "smoothed", 3)
+    assert row["saved"] == 3 * 2 * 2 * 100 * 50 * 8  # two temporaries, written and read
+    (line,) = row["called_by"]
+    assert line["source"].strip() == "smoothed(u)"
+    found = text(told(book))
+    assert f"{nbytes_text(row['saved'])} of temporaries" in " ".join(found.split())
+    assert line["text"] in found
 
 
 def test_numba_s_functions(tmp_path: Path) -> None:
