@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from gridbuf.fusing.operands import is_memory
-from gridbuf.fusing.segments import Node, Run, Segment
+from gridbuf.fusing.segments import Run, Segment
 
 
 class Explanation:
@@ -30,13 +29,9 @@ class Explanation:
             if isinstance(step, Segment):
                 rows += _segment(step, run)
                 continue
-            value = tuple(run.get(node) for node in step.nodes)
-            barrier = any(map(is_memory, value)) or any(
-                map(_reads, (*step.args, *step.kwargs.values()))
-            )
-            self.barriers += barrier
+            self.barriers += step.barrier
             what = getattr(step.function, "__name__", repr(step.function))
-            rows.append((f"{'barrier' if barrier else 'number '}  {what}", "", step.line))
+            rows.append((f"{'barrier' if step.barrier else 'number '}  {what}", "", step.line))
         widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
         head = (
             f"{name}: {self.operations} operations in {len(segments)} kernels,"
@@ -51,10 +46,6 @@ class Explanation:
         return self._text
 
     __repr__ = __str__
-
-
-def _reads(part: Any) -> bool:
-    return isinstance(part, Node) and part.operation is not None
 
 
 def _segment(segment: Segment, run: Run) -> list[tuple[str, str, str]]:

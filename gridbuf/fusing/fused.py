@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -41,7 +42,7 @@ class Fused(_core.FusedFunction):
                     " fused function; give it another name"
                 )
         functools.update_wrapper(self, function, updated=())
-        self._function = function
+        self._function, self._name = function, getattr(function, "__name__", "function")
         self._traces: dict[Any, list[Trace]] = {}
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -60,8 +61,7 @@ class Fused(_core.FusedFunction):
         from gridbuf.fusing.explaining import Explanation
 
         trace, _, run = self._traced((*args, *kwargs.values()), args, kwargs, 0, ())
-        name = getattr(self._function, "__name__", "function")
-        return Explanation(name, trace.steps, run, not trace.lost)
+        return Explanation(self._name, trace.steps, run, not trace.lost)
 
     # --- a call that is not known to C
 
@@ -69,11 +69,14 @@ class Fused(_core.FusedFunction):
         options = dict(kwargs or {})
         out, workers = options.pop("out", None), options.pop("workers", None)
         given = (*args, *options.values())
+        outs = () if out is None else out if isinstance(out, tuple) else (out,)
+        distributed = sys.modules.get("gridbuf.distributed.blocks")
+        if distributed and any(isinstance(v, distributed.Blocks) for v in (*given, *outs)):
+            return self._by_blocks(distributed, args, options, out, workers), []
         if any(type(value) is Traced for value in given):  # within another fused function
             return _into(out, self._function(*args, **options)), []
         if not WEAK_SCALARS or not all(map(_known, given)):
             return _into(out, self._function(*args, **options)), []
-        outs = () if out is None else out if isinstance(out, tuple) else (out,)
         for value in outs:
             if value is not None and is_memory(value) and not host(value).flags.writeable:
                 value[...] = value  # raises what an assignment raises
@@ -95,6 +98,34 @@ class Fused(_core.FusedFunction):
         if not options:
             self._make_direct(trace, args, outs, run)
         return _into(out, result), run.raised
+
+    def _by_blocks(
+        self, distributed: Any, args: Any, options: dict[str, Any], out: Any, workers: Any
+    ) -> Any:
+        """A call with `gbd.Blocks`. A barrier may be a reduction, which Blocks refuse along dims
+        that their grid cuts: such a function is called with the Blocks themselves.
+        """
+        from gridbuf.distributed import blockwise
+
+        kind, given = distributed.Blocks, (*args, *options.values())
+        blocks = [value for value in given if isinstance(value, kind)]
+        like = blockwise.common(blocks, self._name) if blocks else None
+        if like is None or not like._parts:
+            return _into(out, self._function(*args, **options))
+        for i, value in enumerate(given):
+            if not isinstance(value, kind):
+                blockwise.check_operand(value, f"args[{i}]", like._partition)
+        first = [blockwise.picked(value, kind, 0) for value in given]
+        key = _key(first[: len(args)]), tuple(options), _key(first[len(args) :])
+        if key not in self._traces:
+            self(*first[: len(args)], **dict(zip(options, first[len(args) :], strict=True)))
+        traces = self._traces.get(key)
+        steps = [step for trace in traces or () for step in trace.steps]
+        if not traces or any(isinstance(step, Eager) and step.barrier for step in steps):
+            return _into(out, self._function(*args, **options))
+        options |= {"out": out, "workers": workers}
+        found = blockwise.call(kind, distributed.make, self._name, self, args, options)
+        return found if out is None else out
 
     def _keep(self, key: Any, trace: Trace) -> None:
         self._traces[key] = [trace, *self._traces.pop(key, [])]

@@ -51,6 +51,7 @@ class Eager:
         self.modes = modes  # what np.errstate said inside of the function, or None
         self.nodes: tuple[Node, ...] = ()
         self.kind: Any = None
+        self.barrier = True  # it has to do with memory, not with numbers alone
 
     def execute(self, run: Run, workers: int, outs: tuple[Any, ...] = ()) -> Any:
         def real(part: Any) -> Any:
@@ -214,11 +215,11 @@ class Trace:
         if self.unfused:
             return None
         values = [self.run.get(n) if isinstance(n, Node) else n for n in inputs]
-        for value, n, wanted in zip(values, inputs, loop.types, strict=False):
+        for value, wanted in zip(values, loop.types, strict=False):
             if is_memory(value):
                 if not can_fuse(value):
                     return None
-            elif not isinstance(n, Node) and op.number_bytes(value, wanted) is None:
+            elif op.number_bytes(value, wanted) is None:
                 return None
         try:
             like = how[0](values)
@@ -258,6 +259,7 @@ class Trace:
         value = step.execute(self.run, self.workers)
         parts = value if type(value) is tuple else (value,)
         step.kind = kind(value)
+        step.barrier = any(map(is_memory, (*parts, *map(self.run.get, nodes))))
         if not all(
             is_memory(part) or (is_number(part) and type(part) is not bool) for part in parts
         ):

@@ -1,7 +1,7 @@
 /* call.c: gridbuf._core.FusedCall: a fused kernel, bound to operands that lie so and not otherwise.
  * Everything that depends on shapes, strides, names and halos is worked out when it is made; a run
  * compares the operands with those, and takes their addresses. */
-#include "operand.h"
+#include "fused.h"
 
 #include <structmember.h>
 

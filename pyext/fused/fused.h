@@ -20,3 +20,27 @@ long long gb_py_fused_saved(PyObject *self);
 
 /* Tells NumPy what the steps raised, once for each kind; -1 with an error. */
 int gb_py_fused_report(PyObject *self, const uint8_t *flags);
+
+/* ---- operand.c: what a bound call knows of each of its operands, and whether an object is such a
+ * one ---- */
+
+/* GIVEN_SAME: this very object; GIVEN_NUMBER: a number of this type, whatever its value. */
+enum { GB_PY_GIVEN_MEMORY, GB_PY_GIVEN_NUMBER, GB_PY_GIVEN_SAME };
+
+typedef struct gb_py_given {
+    int role, type, ndim; /* type: NumPy's number */
+    uint8_t dims_given, has_origin, has_halo;
+    PyTypeObject *class;
+    PyObject *object; /* a storage's Meta, or the object of GIVEN_SAME; owned */
+    PyObject *plan;   /* of a Field that is no view; owned */
+    int64_t *words;   /* shape, strides, dims, origin, halo */
+} gb_py_given;
+
+int gb_py_given_set(gb_py_given *g, PyObject *obj, int role); /* -1 with an error */
+void gb_py_given_clear(gb_py_given *g);
+/* 1: it is, and its memory is at *data; 0. */
+int gb_py_given_is(const gb_py_given *g, PyObject *obj, char **data);
+int gb_py_given_writable(PyObject *obj);
+
+/* A number as an element of that gb_type, where that needs no more than a look; 0. */
+int gb_py_given_number(char *to, int type, PyObject *number);

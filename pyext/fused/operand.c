@@ -1,5 +1,5 @@
-/* operand.c: see operand.h. */
-#include "operand.h"
+/* operand.c: see fused.h. */
+#include "fused.h"
 
 typedef struct look {
     int type, ndim;

@@ -415,3 +415,35 @@ def test_explain() -> None:
     text = str(said)
     for part in ("add", "subtract", "barrier  max", "tiles of", "test_fused.py:", "float64"):
         assert part in text
+
+
+class TestBlocks:
+    """Fields on several blocks of a grid go block by block."""
+
+    def test_the_bits_and_out(self) -> None:
+        gbd = pytest.importorskip("gridbuf.distributed")
+        grid = gbd.grid((8, 6), blocks=(2, 1), halo=1)
+        t, u, out = grid.ones(), grid.ones(), grid.zeros()
+        t[...] = 2 * t + 1
+
+        def step(a: Any, b: Any, k: Any, m: Any) -> Any:
+            return np.where(a > b, a * (k * m) + b, b)[1:]
+
+        fused = gb.fused(step)
+        for k in (0.5, 2.0):
+            want, got = step(t, u, k, 3.0), fused(t, u, k, 3.0)
+            assert type(got) is type(want)
+            for one, other in zip(want, got, strict=True):
+                same(one, other)
+        assert fused.traces() == 1
+        added = gb.fused(lambda a, b: a * 2 + b)
+        assert added(t, u, out=out, workers=1) is out
+        assert all((block == 7.0).all() for block in out.domain)
+
+    def test_what_blocks_refuse(self) -> None:
+        gbd = pytest.importorskip("gridbuf.distributed")
+        t = gbd.grid((8, 6), blocks=(2, 1), halo=1).ones()
+        with pytest.raises(TypeError, match="max: along I"):
+            gb.fused(lambda a: a / a.max())(t)
+        with pytest.raises(ValueError, match="the grid cuts I"):
+            gb.fused(lambda a, b: a + b)(t, gb.Field.ones((8, 8), dims="IJ"))
