@@ -386,7 +386,7 @@ def _lies(value: Any, axes: Axes, frame: Any) -> tuple[int, tuple[int, ...]]:
 
 
 def _role(value: Any) -> int:
-    """As pyext/fused/operand.h has them: memory, a number of any value, this very object."""
+    """As pyext/fused/fused.h has them: memory, a number of any value, this very object."""
     return 0 if is_memory(value) else 1 if is_number(value) and type(value) is not bool else 2
 
 

@@ -156,7 +156,7 @@ static void free_program(PyObject *capsule) {
 }
 
 /* fuse(the program as a list of ints) -> (program, elements of a tile, bytes of scratch memory): Go
- * compiles it (bridge/fuse.go). */
+ * compiles it (bridge/gufunc.go). */
 PyObject *gb_py_fuse(PyObject *self, PyObject *words) {
     GB_PY_OWNED PyObject *list = PySequence_Tuple(words);
     Py_ssize_t n = list ? PyTuple_Size(list) : 0;
