@@ -20,7 +20,9 @@ from gridbuf.distributed.files.manifests import keywords_of
 from gridbuf.distributed.files.saving import saving
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.boxes import Pairs
+from gridbuf.distributed.geometry.edges import read_edges
 from gridbuf.distributed.geometry.linking import LinkBuilder
+from gridbuf.distributed.plans.beyond_edges import NO_EDGES
 from gridbuf.distributed.plans.engines import Engine
 from gridbuf.distributed.plans.plan import Plan, on_blocks
 from gridbuf.distributed.plans.planning import KeptPlans, Planner
@@ -441,7 +443,13 @@ class Grid:
 
     # ---- Exchange ----
 
-    def plan(self, *items: Any, corners: bool = True, names: Sequence[str] | None = None) -> Plan:
+    def plan(
+        self,
+        *items: Any,
+        corners: bool = True,
+        names: Sequence[str] | None = None,
+        edges: Mapping[str, Any] | None = None,
+    ) -> Plan:
         """Work out an exchange, to be made many times.
 
         Parameters
@@ -452,6 +460,15 @@ class Grid:
             False: points that lie outside along more than one of the grid's dims are left alone.
         names : sequence of str, optional
             The names of the fields in errors, one for each. None: their places.
+        edges : dict, optional
+            What halo points beyond the closed edges of the grid get, in the same pass: by the name
+            of a dim a rule, or a pair of rules for its low and its high end. "edge" repeats the
+            outermost point; "zero" and ("constant", x) are values; "reflect" mirrors at the wall
+            (point -1 - k takes point k; on faces, of which one lies on the wall, -k takes k), "odd"
+            does so with the sign changed; "linear" goes on with the last difference; "wrap" takes
+            the points of the other end, as `numpy.pad`; None leaves them alone, as do dims that are
+            not named. In corners the rule of the grid's first dim comes first, the next works on
+            what that gave. Land is no edge. Components of vectors get no sign but that of "odd".
 
         Returns
         -------
@@ -475,18 +492,21 @@ class Grid:
         """
         try:
             purpose = "halos" if boolean(corners, "corners") else "sides"
-            return self._planner.plan(items_of(items), purpose, names)
+            rules = NO_EDGES if edges is None else read_edges(edges, self._planner.builder)
+            return self._planner.plan(items_of(items), purpose, names, edges=rules)
         except BaseException as error:
             self._engine.failed(error)
             raise
 
-    def exchange(self, *items: Any) -> None:
+    def exchange(self, *items: Any, edges: Mapping[str, Any] | None = None) -> None:
         """Fill the halos of fields, corners included, from the points that they are images of.
 
         Parameters
         ----------
         *items : Field, Blocks, list of Field or Item
             As for `plan`. The plan is kept, and found again by the fields' layouts.
+        edges : dict, optional
+            What halo points beyond the closed edges of the grid get, as for `plan`.
 
         Examples
         --------
@@ -494,8 +514,17 @@ class Grid:
         >>> grid = gbd.grid((4, 3), blocks=(2, 1), periodic="IJ", halo=1)
         >>> T = grid.full(7.0)
         >>> grid.exchange(T)
+        >>> row = gbd.grid((3,), "I", halo=2)
+        >>> f = row.zeros()
+        >>> f.domain[...] = [1.0, 2.0, 4.0]
+        >>> row.exchange(f, edges={"I": ("reflect", "linear")})
+        >>> f.numpy()
+        array([2., 1., 1., 2., 4., 6., 8.])
         """
         kept = self._kept
+        if edges is not None:
+            kept.run("halos", items, edges)
+            return
         plan = kept.plans.get(("halos", *map(kept.numbers.get, map(id, items))))
         if plan is not None:
             plan(*items)

@@ -87,7 +87,7 @@ def test_whole_fields_are_those_of_the_local_engine_and_move_between_cuts_and_fi
 @pytest.mark.parametrize("debug", ["0", "1"], ids=["plain", "debug"])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
 def test_models_on_any_number_of_blocks(count: int, debug: str) -> None:
-    programs = ["blocks"]
+    programs = ["blocks", "edges"]
     done = run("several.py", count, *[f"{name}.py" for name in programs], GRIDBUF_DEBUG=debug)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == "".join(f"{name} {count}\n" for name in programs)

@@ -149,6 +149,8 @@ def runs(to: Ints, come: Ints) -> list[Box]:
 class GivenLinks(LinkBuilder):
     """Each tile is one block, and halos are filled by the links in a list alone."""
 
+    has_edges = False
+
     def __init__(
         self, topology: Topology, decomposition: Decomposition, links: Sequence[Given]
     ) -> None:

@@ -46,6 +46,18 @@ class Rule(NamedTuple):
         return (0, 1) if self.to is None else (self.to,)
 
 
+class Edge(NamedTuple):
+    """What a rule for points beyond an edge makes of the values of a link.
+
+    Values are multiplied by `sign`. `mirror` has the signs of the link's axes that are the rule's
+    and turn no vector. `add`: values are added to those of the links before.
+    """
+
+    sign: int
+    mirror: Index
+    add: bool
+
+
 class Link(NamedTuple):
     """Points of one block that are filled from those of another. Along the geometry's axes, counted
     from the blocks' first own points.
@@ -63,6 +75,7 @@ class Link(NamedTuple):
     axes: Index
     signs: Index
     rule: Rule | None = None
+    edge: Edge | None = None
 
 
 class LinkBuilder:
@@ -75,6 +88,7 @@ class LinkBuilder:
     """
 
     rules: Mapping[str, Rule] = {}
+    has_edges = True  # whether tiles end where no seam is
 
     def __init__(self, topology: Topology, decomposition: Decomposition) -> None:
         self.whole, self.decomposition = topology, decomposition
@@ -418,7 +432,7 @@ class Scheduler:
         )  # geometries, of which a program has a handful
 
     def halos(self, geometry: Geometry, corners: bool) -> Schedule:
-        return self._find(
+        return self.find(
             (geometry, "halos" if corners else "sides"),
             lambda block: self.builder.filling(geometry, block, corners),
             lambda block: self.builder.giving(geometry, block, corners),
@@ -433,18 +447,19 @@ class Scheduler:
                     if link.src == block.number:
                         yield link
 
-        return self._find(
+        return self.find(
             (geometry, "sync" if corners else "sync without corners"),
             lambda block: self.builder.synchronising(geometry, block, corners),
             giving,
         )
 
-    def _find(
+    def find(
         self,
         key: tuple[Geometry, str],
         filling: Callable[[Block], list[Link]],
         giving: Callable[[Block], Iterable[Link]],
     ) -> Schedule:
+        """The schedule of a key, made where there is none."""
         found = self._known.get(key)
         if found is None:
             rank_of = self.builder.decomposition.rank_of

@@ -102,6 +102,15 @@ class Work(NamedTuple):
     copies: list[Entry]
     sends: dict[int, Chunked]
     receives: dict[int, Chunked]
+    fills: Sequence["Constant"] = ()
+
+
+class Constant(NamedTuple):
+    """Points of a field that get a constant."""
+
+    place: Place
+    shape: Index
+    value: np.ndarray[Any, Any]  # of one element, and the field's dtype
 
 
 class Binding:
@@ -109,6 +118,7 @@ class Binding:
 
     plain = False  # whether no link turns axes: then the rules of items make no difference
     ruled = False  # whether links may be for one component alone
+    edges = ""  # the rules for points beyond edges, as text
 
     def __init__(
         self,
@@ -143,7 +153,7 @@ class Binding:
         for link, shape in zip(links, shapes, strict=True):
             slot, at, strides = self.destination(field, link, bound.order)
             source, start, along, sign = self.source(field, link, bound.order)
-            mode = SIGN if sign < 0 else 0
+            mode = (SIGN if sign < 0 else 0) | added(link)
             found.append((slot, at, strides, source, start, along, shape, bound.dtype, mode))
         return found
 
@@ -235,26 +245,57 @@ def has_sign(dtype: np.dtype[Any]) -> bool:
     return True
 
 
+def added(link: Link) -> int:
+    """ADD for a link whose values are added to those of the links before."""
+    return ADD if link.edge is not None and link.edge.add else 0
+
+
 def adjoint(copies: Sequence[Entry]) -> list[Entry]:
-    """Copies in the other direction: filled points are added to their sources, and set to 0."""
-    return [
-        (source, at, strides, slot, to, along, shape, dtype, mode | ADD | CLEAR)
+    """Copies in the other direction: filled points are added to their sources, and set to 0, after
+    the last sum that reads them.
+    """
+    found = [
+        (source, at, strides, slot, to, along, shape, dtype, mode | ADD)
         for slot, to, along, source, at, strides, shape, dtype, mode in copies
+    ]
+    sums = [entry for entry, copy in zip(found, copies, strict=True) if copy[8] & ADD]
+    return sums + [
+        (*entry[:8], entry[8] | CLEAR)
+        for entry, copy in zip(found, copies, strict=True)
+        if not copy[8] & ADD
     ]
 
 
 def packing(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Entries from fields into a message that begins `at` bytes from the start of its slot."""
+    chunks = message.chunks
+    if mode:  # an adjoint clears points after the last chunk that has them
+        chunks = sorted(chunks, key=lambda c: not added(c.link))
     return [
-        (slot, at + c.at, c.strides, *c.place, c.shape, c.dtype, mode or c.mode)
-        for c in message.chunks
+        (slot, at + c.at, c.strides, *c.place, c.shape, c.dtype, packing_mode(c, mode))
+        for c in chunks
     ]
+
+
+def packing_mode(chunk: Chunk, mode: int) -> int:
+    """The mode of a chunk on its way into a message."""
+    if not mode:
+        return chunk.mode
+    return 0 if added(chunk.link) else mode
 
 
 def unpacking(message: Message, slot: int, at: int, mode: int) -> list[Entry]:
     """Entries from such a message into fields."""
     return [
-        (*c.place, slot, at + c.at, c.strides, c.shape, c.dtype, mode and mode | c.mode)
+        (
+            *c.place,
+            slot,
+            at + c.at,
+            c.strides,
+            c.shape,
+            c.dtype,
+            mode | c.mode if mode else added(c.link),
+        )
         for c in message.chunks
     ]
 

@@ -18,7 +18,7 @@ from gridbuf.distributed.arguments import read_timeout
 from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.boxes import Index, Pairs
-from gridbuf.distributed.plans.binding import Binding, Entry, Message, Work, adjoint
+from gridbuf.distributed.plans.binding import CLEAR, Binding, Entry, Message, Work, adjoint
 from gridbuf.distributed.plans.checks import check_same, check_shared
 from gridbuf.distributed.plans.debugging import compare_copies
 from gridbuf.distributed.plans.engines import Engine, Quick, Transport
@@ -167,6 +167,12 @@ class Plan:
         self.sends, self.receives = dict(sorted(sends.items())), dict(sorted(receives.items()))
         self.messages = len(sends)
         self.nbytes = sum([message.payload for message in sends.values()])
+        self._fills = [
+            constant._replace(place=constant.place._replace(slot=constant.place.slot + by))
+            for field, work in enumerate(works)
+            for by in [(field - work.field) * binding.count]
+            for constant in work.fills
+        ]
         self._transport = engine.prepare(self)
         self._apart: set[tuple[int, ...]] = (
             set()
@@ -184,6 +190,9 @@ class Plan:
             for field, work in enumerate(self._works)
             for by in [(field - work.field) * self.binding.count]
             for to, at, strides, come, start, along, shape, dtype, mode in work.copies
+        ] + [
+            (*one.place, slot, 0, (0,) * len(one.shape), one.shape, one.value.dtype, 0)
+            for slot, one in enumerate(self._fills, len(self.bounds) * self.binding.count)
         ]
 
     def slots(self) -> list[Slot]:
@@ -193,7 +202,7 @@ class Plan:
         -------
         list of tuple
             Name, dtype, shape, strides, True, dims and halo of each: all that the rank has of one
-            field, then the next.
+            field, then the next; then the constants of edges, as arrays of one element.
 
         Examples
         --------
@@ -206,7 +215,10 @@ class Plan:
             (bound.name, layout.dtype, layout.shape, layout.strides, True, layout.dims, layout.halo)
             for bound in self.bounds
             for layout in bound.layouts
-        ]
+        ] + [self._constant(one.value) for one in self._fills]
+
+    def _constant(self, value: np.ndarray[Any, Any]) -> Any:
+        return value if self.gpu is None else _core.Field(value).to(device=("gpu", self.gpu))
 
     def adjoint(self) -> list[Entry]:
         """The copies within the rank in the other direction: halo points are added to their
@@ -224,7 +236,12 @@ class Plan:
         >>> len(grid.plan(grid.zeros()).adjoint())
         2
         """
-        return adjoint(self.copies)
+        fields = len(self.bounds) * self.binding.count
+        return adjoint([copy for copy in self.copies if copy[3] < fields]) + [
+            (slot, at, strides, slot, at, strides, shape, dtype, CLEAR)
+            for slot, at, strides, source, _, _, shape, dtype, _ in self.copies
+            if source >= fields
+        ]
 
     def start(self, *fields: Any) -> Handle:
         """Begin an exchange. Until it is waited for, halos are neither read nor written, and own

@@ -8,12 +8,14 @@ from itertools import count
 from typing import Any, Generic, TypeVar
 
 from gridbuf import _core
-from gridbuf.common import debugging
+from gridbuf.common import BoundedCache, debugging
 from gridbuf.distributed.arguments import entries
 from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.geometry.blocks import Block
+from gridbuf.distributed.geometry.edges import Edges, read_edges
 from gridbuf.distributed.geometry.linking import LinkBuilder, Schedule, Scheduler
-from gridbuf.distributed.plans.binding import Binding, Work
+from gridbuf.distributed.plans.beyond_edges import NO_EDGES, EdgePlanner, joined
+from gridbuf.distributed.plans.binding import Binding, Constant, Work
 from gridbuf.distributed.plans.checks import check, check_same, check_shared
 from gridbuf.distributed.plans.engines import Engine
 from gridbuf.distributed.plans.layouts import Bound, Layout, as_field, bind, layout_of
@@ -101,9 +103,11 @@ class Planner:
         purpose: str = "halos",
         names: Sequence[str] | None = None,
         shared: bool = False,
+        edges: Edges = NO_EDGES,
     ) -> Plan:
-        """The plan that fills halos ("halos", or "sides": without corners), or gives points that
-        exist more than once the value of their owner ("sync").
+        """The plan that fills halos ("halos", or "sides": without corners), by `edges` also beyond
+        the edges of the grid, or gives points that exist more than once the value of their owner
+        ("sync").
         """
         count = len(self._blocks)
         given = [field for item in items for field in item.fields]
@@ -117,7 +121,8 @@ class Planner:
         binding = Binding(bounds, sources, self._blocks, self._dims)
         binding.plain = not self._crosses and not self.builder.rules
         binding.ruled = bool(self.builder.rules)
-        works = [self._work(binding, i, purpose) for i in range(len(bounds))]
+        binding.edges = edges.text
+        works = [self._work(binding, i, purpose, edges) for i in range(len(bounds))]
         flat = [each for field in fields for each in field]
         check_same(binding, flat)
         if _core.spans_meet(*flat) is not None:
@@ -142,15 +147,22 @@ class Planner:
             found = self._bounds[numbers] = found._replace(key=self._keys)
         return found if found.name == name else found._replace(name=name)
 
-    def _work(self, binding: Binding, field: int, purpose: str) -> Work:
+    def _work(self, binding: Binding, field: int, purpose: str, edges: Edges) -> Work:
         bound, source = binding.bounds[field], binding.sources[field]
         keys = [binding.bounds[f].key for f in source.fields]
-        key = *keys, source.component, source.item, purpose
+        key = *keys, source.component, source.item, purpose, edges.text
         found = self._works.get(key)
         if found is None:
             check(self.builder, binding.bounds, source, bound)
             schedule = self._schedule(bound, source.item, purpose)
-            found = self._works[key] = binding.work(field, schedule)
+            fills: list[Constant] = []
+            if edges.text:
+                beyond = EdgePlanner(self.builder, self._scheduler, edges, purpose == "halos")
+                beyond.check(bound)
+                schedule = joined(schedule, beyond.schedule(bound.geometry))
+                fills = beyond.constants(binding, field)
+            found = binding.work(field, schedule)._replace(fills=fills)
+            self._works[key] = found
         return found
 
     def _schedule(self, bound: Bound, item: Item, purpose: str) -> Schedule:
@@ -178,19 +190,31 @@ class KeptPlans(PlanCache[Plan]):
     def __init__(self, planner: Planner) -> None:
         super().__init__(planner.layouts)
         self._planner = planner
+        self._rules: BoundedCache[Edges] = BoundedCache(MOST_PLANS)
 
-    def run(self, purpose: str, items: tuple[Any, ...]) -> None:
+    def run(self, purpose: str, items: tuple[Any, ...], edges: Any = None) -> None:
         """Run the plan of these items, made where there is none."""
         try:
-            key, fields = self._key_and_fields(purpose, items)
+            rules = NO_EDGES if edges is None else self._rules_of(edges)
+            key, fields = self._key_and_fields(purpose + rules.text, items)
             plan = self.plans.get(key)
             if plan is None:
                 make = self._planner.plan
-                plan = self.kept(key, lambda: make(items_of(items), purpose, shared=True))
+                plan = self.kept(
+                    key, lambda: make(items_of(items), purpose, shared=True, edges=rules)
+                )
         except BaseException as error:
             self._planner.engine.failed(error)
             raise
         plan(*fields)
+
+    def _rules_of(self, edges: Any) -> Edges:
+        """The rules of an argument, read once for each text of it."""
+        text = repr(edges)
+        found = self._rules.get(text)
+        if found is None:
+            found = self._rules[text] = read_edges(edges, self._planner.builder)
+        return found
 
     def _key_and_fields(
         self, purpose: str, items: tuple[Any, ...]

@@ -131,6 +131,10 @@ class Sources(NamedTuple):
 
     def of(self, link: Link, axes: Index) -> tuple[int, int]:
         """The field that has the points of a link's source, and their sign."""
+        if link.edge is not None:
+            signs = [a * b for a, b in zip(link.signs, link.edge.mirror, strict=True)]
+            field, sign = self._turned(link._replace(signs=tuple(signs)), axes)
+            return field, sign * link.edge.sign
         if link.rule is None:
             return self._turned(link, axes)
         if link.rule.source is None:

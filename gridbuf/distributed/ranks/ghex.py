@@ -98,7 +98,8 @@ class GHEXEngine(MPIEngine):
         ]
 
     def prepare(self, plan: Any) -> Any:
-        return GHEXTransport(plan, self) if plan.what == "halos" else super().prepare(plan)
+        ours = plan.what != "halos" or plan.binding.edges
+        return super().prepare(plan) if ours else GHEXTransport(plan, self)
 
     def refused(self, bound: Bound) -> Iterator[str]:
         """The reasons why GHEX cannot fill the halos of a field."""

@@ -215,7 +215,8 @@ class Agreements:
     def facts(self) -> list[Args]:
         """The facts of the plan's fields, which all ranks have alike."""
         rows = zip(self._binding.bounds, self._binding.sources, strict=True)
-        return [facts_of(bound, rule_of(sources)) for bound, sources in rows]
+        edges = self._binding.edges
+        return [facts_of(bound, rule_of(sources)) | {"edges": edges} for bound, sources in rows]
 
     def other_plan(self, peer: int, handshake: Args) -> str:
         """Describe the plan of a peer that shakes hands instead of an exchange."""

@@ -27,7 +27,6 @@ from gridbuf.distributed.plans.binding import (
     CLEAR,
     Binding,
     Message,
-    adjoint,
     links_of,
     packing,
     program,
@@ -407,7 +406,7 @@ class Connector:
             {peer: (memory, by_peer[peer].receive_tag) for peer, memory in come.ends.items()},
             (
                 CopyProgram(slots, pack, self._gpu),
-                program(self._slots, adjoint(plan.copies) if back else plan.copies, self._gpu),
+                program(self._slots, plan.adjoint() if back else plan.copies, self._gpu),
                 program(slots, unpack, self._gpu),
             ),
             (self._channel.ledger, ledger),
