@@ -56,6 +56,7 @@ from gridbuf.copies import Copy, copy_async
 from gridbuf.defaults import default_backend, get_default_backend, set_default_backend
 from gridbuf.fusing import fused
 from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
+from gridbuf.padding import diff, pad, shift
 from gridbuf.sharing import attach, offered
 
 __version__ = "0.2.0"
@@ -65,9 +66,9 @@ _defaults.from_environment()
 __all__ = [
     "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan",
     "as_cupy", "as_numpy", "attach", "backends", "check", "copy", "copy_async",
-    "copyto", "cuda", "default_backend", "empty", "empty_like", "exact", "fill", "from_array",
+    "copyto", "cuda", "default_backend", "diff", "empty", "empty_like", "exact", "fill", "from_array",
     "from_dlpack", "full", "full_like", "fused", "get_default_backend", "get_dims",
     "get_num_threads", "get_origin", "gufunc", "interface", "interop", "memory", "offered", "ones",
-    "ones_like", "plan", "register_backend", "set_default_backend", "set_num_threads",
-    "storage", "zeros", "zeros_like",
+    "ones_like", "pad", "plan", "register_backend", "set_default_backend", "set_num_threads",
+    "shift", "storage", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -205,6 +205,10 @@ class Blocks:
     def nbytes(self) -> int:
         return sum([field.nbytes for field in self._blocks])
 
+    def _mapped(self, function: Callable[[_core.Field], Any]) -> "Blocks":
+        """Blocks of what a function makes of each block."""
+        return make(tuple([function(part) for part in self._parts]), self)
+
     # ---- NumPy ----
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
