@@ -21,7 +21,10 @@ ELSEWHERE = {
     "docs/device.md": "device/test_page.py",
     "docs/tutorials/gpus.md": "device/test_page.py",
 }
-NOT_CODE = ("{toctree}", "{include}", "{literalinclude}", "{eval-rst}", "{image}", "")
+NOT_CODE = (
+    *("{toctree}", "{include}", "{literalinclude}", "{eval-rst}", "{image}", ""),
+    "text",  # docs/test_site.py
+)
 NEEDS = {
     "gt4py": "gt4py.cartesian",
     "matplotlib": "matplotlib",
