@@ -36,7 +36,7 @@ func Check(t TB) {
 	})
 }
 
-// checking is who records new buffers; nil: nobody.
+// checking records new buffers; nil: they are not recorded.
 var checking atomic.Pointer[checks]
 
 type checks struct {

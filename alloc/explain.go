@@ -45,7 +45,7 @@ func (p *Plan) Explain() Explanation {
 		p.explainAlignment(fastest), p.explainBytes())
 }
 
-// ExplainFigures explains the figures of a plan that somebody else has.
+// ExplainFigures explains the figures of a plan of another program.
 func ExplainFigures(dims []Dim, figures record.Figures) (Explanation, error) {
 	n := len(dims)
 	if len(figures) != record.Lists*n+record.Numbers {

@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 #define GB_MAXDIMS 32
-#define GB_LARGEST \
-    (INT64_MAX / 4) /* bytes; nobody has more, and what is added to them still fits */
+#define GB_LARGEST (INT64_MAX / 4) /* bytes; no machine has more, and sums with it still fit */
 
 /* Where memory is asked for; nothing asked leaves it to the preset. */
 enum { GB_ANY_DEVICE, GB_CPU, GB_GPU, GB_DEVICES };

@@ -26,7 +26,7 @@ static inline int gb_extent(const void *p, const int64_t *shape, const int64_t *
     return item > 0;
 }
 
-/* The same from element 0 on, of numbers that nobody has checked: *low <= 0 <= *high. The first
+/* The same from element 0 on, of unchecked numbers: *low <= 0 <= *high. The first
  * index with which the bytes are more than 63 bits count, or -1. No size is 0. */
 static inline int gb_reach(const int64_t *shape, const int64_t *strides, int ndim, int64_t item,
                            int64_t *low, int64_t *high) {

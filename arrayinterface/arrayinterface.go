@@ -39,7 +39,7 @@ type Description struct {
 	ReadOnly bool
 }
 
-// Parse checks a dictionary that somebody else wrote.
+// Parse checks a dictionary of another library.
 func Parse(d Interface) (Description, error) {
 	var e C.gb_error
 	if C.gb_interface_version(C.int64_t(d.Version), &e) < 0 {

@@ -12,7 +12,7 @@
 // A pool keeps what is freed, by size and by the stream that used it. A stream gets its
 // own blocks back at once and without a call of the driver. A block that the legacy
 // default stream or a stream of [NewStream] used goes to another one as soon as an event
-// says that its work is done. A stream that is somebody else's may be gone by then, and is
+// says that its work is done. A stream of another library may be gone by then, and is
 // not touched again: its blocks go to other streams after the device was waited for as a
 // whole. When memory runs out, the cache is given back and the driver is asked once more.
 //

@@ -172,12 +172,12 @@ func SetLimit(k Kind, device int, bytes int64) {
 	C.gb_cuda_set_limit(C.int(k), C.int(device), C.int64_t(bytes))
 }
 
-// SetCacheBound bounds what is kept of memory that nobody uses.
+// SetCacheBound bounds what is kept of unused memory.
 func SetCacheBound(k Kind, device int, bytes int64) {
 	C.gb_cuda_set_cache_bound(C.int(k), C.int(device), C.int64_t(bytes))
 }
 
-// Trim gives memory that nobody uses back to the driver, down to keep bytes, and says how much.
+// Trim gives unused memory back to the driver, down to keep bytes, and says how much.
 func Trim(k Kind, device int, keep int64) int64 {
 	return int64(C.gb_cuda_trim(C.int(k), C.int(device), C.int64_t(keep)))
 }

@@ -34,7 +34,7 @@ type Description struct {
 	Stream Stream
 }
 
-// Parse checks a dictionary that somebody else wrote. Versions 0 to 2 differ only in
+// Parse checks a dictionary of another library. Versions 0 to 2 differ only in
 // what they leave out.
 func Parse(d Interface) (Description, error) {
 	var e C.gb_error

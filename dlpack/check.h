@@ -1,7 +1,7 @@
 /* check.h: is a foreign DLPack tensor one that can be read safely?
  *
  * The checks trust nothing but that non-NULL pointers can be read. Each returns 0, or
- * -1 with the first thing wrong. They take over nothing: whoever got the tensor still
+ * -1 with the first thing wrong. They take over nothing: the receiver of the tensor still
  * calls its deleter, refused or not.
  */
 #pragma once

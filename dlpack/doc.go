@@ -2,7 +2,7 @@
 //
 // [Export] describes memory as a managed tensor that any DLPack consumer can take
 // over, and [ExportBuffer] does so for a [gridbuf/alloc.Buffer]. [Import] reads a
-// tensor that somebody else made and refuses, with the reason, what cannot be read
+// tensor of another library and refuses, with the reason, what cannot be read
 // safely. A [Tensor] is the plain description both share; its strides are in bytes,
 // as everywhere in gridbuf, although DLPack counts items.
 //

@@ -97,7 +97,7 @@ EXACT_CHUNKS: int
 EXACT_BIAS: int
 
 class BackendError(ValueError, RuntimeError):
-    """A backend that nobody has registered; the message has the names that are known."""
+    """A backend that is not registered; the message has the names that are known."""
 
 @overload
 def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> NDArray[np.float64]:
@@ -975,7 +975,8 @@ class Field(ArrayMethods):
     ((5, 4, 5), (1, 1, 0))
     >>> np.shares_memory(f, a)
     True
-    >>> gb.Field(a, 'KJI', require={'backend': 'gt:cpu_ifirst', 'dtype': 'f8', 'byte_alignment': 8}).dims
+    >>> wanted = {'backend': 'gt:cpu_ifirst', 'dtype': 'f8', 'byte_alignment': 8}
+    >>> gb.Field(a, 'KJI', require=wanted).dims
     ('K', 'J', 'I')
     """
 

@@ -68,7 +68,8 @@ class Check:
         caption = f"on {escape(self.backend)}; orders go from the largest stride to the smallest"
         return (
             f"<div>{caption}</div><table"
-            f' style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
+            f' style="border-collapse:collapse"><thead><tr>{top}</tr></thead><tbody>{body}</tbody>'
+            "</table>"
         )
 
 
@@ -111,7 +112,7 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
     u      (8, 8, 4)  float64  IJK    KJI     ... slow: copy once with gridbuf.from_array(u, backend='gt:cpu_ifirst')
     >>> gb.check(h, backend="gt:cpu_ifirst").ok
     True
-    """
+    """  # noqa: E501
 
     if backend is None:
         backend = get_default_backend()
@@ -249,7 +250,7 @@ def check_require(field: _core.Field, require: Mapping[str, Any]) -> bool:
     ...     print(error)
     require: backend: 'gt:cpu_ifirst' orders the strides otherwise. Strides: expected (8, 32, 160) for dims IJK, \
 found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', dims=('I', 'J', 'K'), backend='gt:cpu_ifirst')
-    """
+    """  # noqa: E501
     if not isinstance(require, Mapping):
         raise TypeError(f"require: expected a dict with some of {', '.join(KEYS)}, got {require!r}")
     unknown = [key for key in require if key not in KEYS]
@@ -271,8 +272,8 @@ found (240, 48, 8). A proper copy: gridbuf.Field.from_array(data, dtype='<f8', d
 
 
 def _spec(field: _core.Field, wanted: dict[str, Any]) -> Any:
-    """The request to plan. Where a boundary is asked for, the element on it is the first within the halo
-    unless another is named.
+    """The request to plan. Where a boundary is asked for, the element on it is the first within the
+    halo unless another is named.
     """
     spec = {key: value for key, value in wanted.items() if key != "dtype"} | {
         "dimensions": field.dims
@@ -298,8 +299,8 @@ def _words(
     boundary: int,
     after: int,
 ) -> str:
-    """The missed requirement, under the name of the requirement that asks for it: the narrowest one given,
-    else the backend.
+    """The missed requirement, under the name of the requirement that asks for it: the narrowest one
+    given, else the backend.
     """
     key = {
         "order": "layout",

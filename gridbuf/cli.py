@@ -191,8 +191,8 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _keywords() -> list[str]:
-    """The keywords of `gridbuf.empty` but for shape and dtype; of dims and dimensions, which mean the
-    same, one.
+    """The keywords of `gridbuf.empty` but for shape and dtype; of dims and dimensions, which mean
+    the same, one.
     """
     return [
         name

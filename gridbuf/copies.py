@@ -90,8 +90,8 @@ class Copy:
         self, _here: Callable[[], int] = get_ident, _process: Callable[[], int] = os.getpid
     ) -> None:
         # A copy that has begun waits in its own finaliser. A worker may collect this object as
-        # garbage: it goes on working. The functions are at hand also when the module's names are gone, as the
-        # process ends.
+        # garbage: it goes on working. The functions are at hand also when the module's names are
+        # gone, as the process ends.
         begin = getattr(self, "_begin", None)
         if (
             begin is not None
@@ -113,7 +113,8 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
+        ...     there = gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(there, gb.ones((64, 64), memory="pinned"))
         ...     while not copy.done():
         ...         pass  # something else
         """
@@ -136,7 +137,8 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
+        ...     there = gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(there, gb.ones((64, 64), memory="pinned"))
         ...     assert copy.wait() and copy.host_free()
         """
         return self.done() or (self._begin.is_over() and bool(self._begin.result().host_free))
@@ -163,7 +165,8 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
+        ...     there = gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(there, gb.ones((64, 64), memory="pinned"))
         ...     assert copy.wait(timeout=10.0)
         """
         end = None if timeout is None else time.monotonic() + timeout
@@ -187,7 +190,8 @@ class Copy:
         --------
         >>> import gridbuf as gb
         >>> if gb.cuda.available():
-        ...     copy = gb.copy_async(gb.Field.empty((64, 64), device="gpu"), gb.ones((64, 64), memory="pinned"))
+        ...     there = gb.Field.empty((64, 64), device="gpu")
+        ...     copy = gb.copy_async(there, gb.ones((64, 64), memory="pinned"))
         ...     copy.add_done_callback(lambda copy: print(copy))  # doctest: +SKIP
         """
         with self._guard:

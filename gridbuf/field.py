@@ -195,7 +195,7 @@ def _on_host(self: _core.Field) -> _core.Field:
 
 
 def _one(self: _core.Field) -> Any:
-    """The array of a Field that somebody takes for a number; a GPU's only where it has one
+    """The array of a Field that is taken for a number; a GPU's only where it has one
     element.
     """
     return (_on_host(self) if self.size == 1 else self).numpy()

@@ -1,5 +1,5 @@
-"""Calls that run once a package has been imported. Wheels have a copy of this file beside the package
-(startup.py): it imports nothing of gridbuf.
+"""Calls that run once a package has been imported. Wheels have a copy of this file beside the
+package (startup.py): it imports nothing of gridbuf.
 """
 
 import sys

@@ -136,7 +136,9 @@ CLASS_OF = "_gridbuf_class"  # of a type that field.type_at has made: the subcla
 
 
 def of_class(lead: _core.Field, field: _core.Field) -> _core.Field:
-    """A result in the class of the Field that it comes from, with what somebody has set on that."""
+    """A result in the class of the Field that it comes from, with the attributes that were set on
+    that.
+    """
     cls = type(lead)
     if cls in OWN_TYPES:
         return field

@@ -113,8 +113,10 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
     --------
     >>> import gridbuf as gb
     >>> a, s = gb.empty((10, 10)), gb.memory.stats()
-    >>> s["hits"] + s["misses"] == s["allocations"], s["kinds"]["host"]["live_bytes"] == s["live_bytes"]
-    (True, True)
+    >>> s["hits"] + s["misses"] == s["allocations"]
+    True
+    >>> s["kinds"]["host"]["live_bytes"] == s["live_bytes"]
+    True
     """
     pool = _pool(device, memory)
     if pool is not None:

@@ -22,7 +22,9 @@ def is_name(entry: object) -> bool:
 
 
 def own_name(obj: Any) -> str | None:
-    """The name that an axis has of its own: gtscript.I, a Dimension of gt4py.next, an Enum's member."""
+    """The name that an axis has of its own: gtscript.I, a Dimension of gt4py.next, an Enum's
+    member.
+    """
     if not isinstance(obj, str | int | Sequence):
         for attribute in ("__gt_axis_name__", "value"):
             name = getattr(obj, attribute, None)

@@ -19,8 +19,8 @@ def short(field: _core.Field) -> str:
     names = "".join(field.dims) if hasattr(field, "__gt_dims__") else "dims not given,"
     memory = field.plan.memory
     return (
-        f"Field({names} {field.shape} {field.dtype}, strides={field.strides}, origin={field.origin},"
-        f" halo={field.halo}, device={field.device!r}"
+        f"Field({names} {field.shape} {field.dtype}, strides={field.strides},"
+        f" origin={field.origin}, halo={field.halo}, device={field.device!r}"
         + (f", memory={memory!r}" if memory else "")
         + (", readonly)" if field.readonly else ")")
     )

@@ -66,7 +66,9 @@ def let_children_know(names: Sequence[str]) -> None:
 
 
 def from_environment() -> None:
-    """Install the parts that the variable names; a wrong one is a warning, because the program is not about us."""
+    """Install the parts that the variable names; a wrong one is a warning, because the program is
+    not about us.
+    """
     try:
         install(parts(os.environ.get(VARIABLE, "")))
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""Wrapping memory, as far as C leaves it to Python: objects with `__array__` only, ml_dtypes, names,
-the check of disagreeing interfaces, and the dtype that a `descr` describes.
+"""Wrapping memory, as far as C leaves it to Python: objects with `__array__` only, ml_dtypes,
+names, the check of disagreeing interfaces, and the dtype that a `descr` describes.
 """
 
 import sys
@@ -115,7 +115,8 @@ def described(obj: Any, with_device: bool) -> Any:
     """An object over the memory that obj describes only as a stencil asks for it
     (`__gt_interface__`, `__gt_data_interface__`).
 
-    One that wants to be told of each write (`touch`) gives read-only memory: writes cannot be reported to it.
+    One that wants to be told of each write (`touch`) gives read-only memory: writes cannot be
+    reported to it.
     """
     from gridbuf.interface.reading import check_extent, checked
 

@@ -41,7 +41,7 @@ func (f Form) String() string {
 }
 
 // Kernel is a loop for one combination of types. Function and Data are C addresses;
-// whoever registers a kernel keeps them valid.
+// the program that registers a kernel keeps them valid.
 type Kernel struct {
 	Form     Form
 	Types    []Type // one per operand
@@ -59,7 +59,7 @@ type Kernel struct {
 	Bounded bool
 	// OneWorker marks a loop that gains nothing from threads.
 	OneWorker bool
-	// Pure marks a loop that may run on elements nobody asked for, which makes a
+	// Pure marks a loop that may run on elements that were not asked for, which makes a
 	// where-mask cheap: its only effects are its outputs and floating-point flags.
 	Pure bool
 	// Generated marks a kernel that a generator made for the types it was asked for:

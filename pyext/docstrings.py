@@ -1,5 +1,5 @@
-"""The docstrings of functions and classes in C: written once, in gridbuf/_core.pyi, of which setup.py
-makes docs.h.
+"""The docstrings of functions and classes in C: written once, in gridbuf/_core.pyi, of which
+setup.py makes docs.h.
 
 Every function and class of the stub that has a docstring becomes a macro, GB_PY_DOC_Field_empty;
 its first line is the signature that inspect and help() show, made from the stub's. "As `empty`." in

@@ -22,7 +22,7 @@
 // # Who comes in
 //
 // The permissions of the socket and of the folders above it decide: [Options].Mode is 0600 unless
-// told otherwise. Whoever may connect may attach all that is offered, and must trust the server no
+// told otherwise. A process that may connect may attach all that is offered, and must trust the server no
 // further than a size: clients check each figure against the descriptor before they map it.
 //
 // # The protocol

@@ -38,7 +38,7 @@ func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
 	if err := syscall.Bind(socket, &syscall.SockaddrUnix{Name: file}); err != nil {
 		return nil, refused(file, err)
 	}
-	// Nobody connects before Listen, so that the permissions hold from the first connection on.
+	// No process connects before Listen, so that the permissions hold from the first connection on.
 	if err = os.Chmod(file, mode); err == nil {
 		err = syscall.Listen(socket, backlog)
 	}

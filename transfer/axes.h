@@ -1,5 +1,5 @@
 /* axes.h: axes that two views have in common, brought into the order of the target's memory.
- * Whoever wants as few axes as the elements allow inserts each and merges; gb_copy_axes_of is what
+ * For as few axes as the elements allow insert each and merge; gb_copy_axes_of is what
  * the copies of host memory make of it. */
 #pragma once
 

@@ -1,5 +1,5 @@
-"""One stencil on several kinds of arrays, taking turns, so that a disturbance meets all of them; and
-the table of results.
+"""One stencil on several kinds of arrays, taking turns, so that a disturbance meets all of them;
+and the table of results.
 """
 
 from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ END = "<!-- end of the matrix -->"
 # Save it as gridbuf/consumers/NAME.py, name it in FILES of __init__.py, and run `python -m
 # gridbuf.consumers --run NAME`: each cell that fails has its reason in the output, and becomes a
 # Cannot, an Absent or an Unprotected.
-TEMPLATE = '''"""{module}: what it is to somebody with memory, in a line."""
+TEMPLATE = '''"""{module}: what it is to a program with memory, in a line."""
 
 from typing import Any, ClassVar
 
@@ -48,10 +48,10 @@ class {name}(Consumer):
 
         return {module}.asarray(super().make(cell).copy())  # memory of its own
 
-    # Where its objects are no arrays: how NumPy sees one (`array`), how an element is set (`write`),
-    # how a Field is made of one (`give`). Where they cannot be written to: `constant = True`. Memory
-    # that it silently takes for something else is "wrong", which nothing excuses: let `take`
-    # raise, and name that in `refuses`.
+    # Where its objects are no arrays: how NumPy sees one (`array`), how an element is set
+    # (`write`), how a Field is made of one (`give`). Where they cannot be written to: `constant =
+    # True`. Memory that it silently takes for something else is "wrong", which nothing excuses: let
+    # `take` raise, and name that in `refuses`.
 
 
 consumer = {name}

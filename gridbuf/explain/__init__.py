@@ -151,9 +151,9 @@ def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = No
         for term, line in facts(plan)
     )
     return (
-        "<div"
-        ' style="font-family:system-ui,sans-serif;font-size:13px;line-height:1.4;max-width:720px"><div'
-        f' style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape}'
+        '<div style="font-family:system-ui,sans-serif;font-size:13px;'
+        'line-height:1.4;max-width:720px">'
+        f'<div style="margin-bottom:4px"><b>{escape(heading)}</b> &nbsp;{shape}'
         f" {escape(str(plan.dtype))}</div>{svg(plan, pairs)}<table"
         ' style="border-collapse:collapse;border:0;margin:4px 0'
         f' 0;font-size:12px;background:transparent">{rows}</table></div>'

@@ -1,8 +1,8 @@
 """Fused expressions: NumPy notation whose intermediate values never leave the cache.
 
 To be read in this order: operands (what takes part), operations (what one does, and what its result
-is like), segments (operations that run as one kernel), traces (what a function did), traced (what it
-is called with to find that out), fused (the callable), explaining.
+is like), segments (operations that run as one kernel), traces (what a function did), traced (what
+it is called with to find that out), fused (the callable), explaining.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ def fused(function: Callable[..., Any]) -> "Fused":
     Parameters
     ----------
     function : callable
-        Computes with arrays, Fields, storages and numbers, and returns one or a tuple of them. It is
-        called anew only for arguments of another structure.
+        Computes with arrays, Fields, storages and numbers, and returns one or a tuple of them. It
+        is called anew only for arguments of another structure.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""What takes part in a fused expression: memory of plain numbers that the host may read, and numbers."""
+"""What takes part in a fused expression: memory of plain numbers that the host may read, and
+numbers.
+"""
 
 from typing import Any
 
@@ -19,7 +21,7 @@ def is_number(obj: Any) -> bool:
 
 
 def is_memory(obj: Any) -> bool:
-    """Whether an object is an array, a Field or a storage of the host whose class nobody derived."""
+    """Whether an object is an array, a Field or a storage of the host, of no derived class."""
     cls = type(obj)
     return (
         cls is np.ndarray
@@ -46,7 +48,7 @@ def can_fuse(obj: Any) -> bool:
 
 
 def names_of(obj: Any) -> tuple[str, ...] | None:
-    """The names of the indices; None where nobody gave any."""
+    """The names of the indices; None where none were given."""
     if type(obj) is np.ndarray:
         return None
     if type(obj) is Field:

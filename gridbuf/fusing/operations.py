@@ -59,7 +59,7 @@ def find_loop(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> Loop | None:
 
 
 def _flags(ufunc: np.ufunc, types: tuple[Dtype, ...]) -> int:
-    """NumPy's own loops are quick and raise nothing but powers of ints; of others nothing is known."""
+    """NumPy's own loops are quick and raise nothing but powers of ints; others are unknown."""
     if ufunc is not CLIP and getattr(np, ufunc.__name__, None) is not ufunc:
         return _core.MEASURED | _core.RAISES
     return _core.RAISES if ufunc is np.power and types[0].kind in "iu" else 0
@@ -71,7 +71,7 @@ def _idle(name: str, numbers: bytes, inputs: int) -> Any:
 
 
 def counts(value: Any) -> bool:
-    """Whether an operand has a say in what a result is like; numbers and arrays of no index do not."""
+    """Whether a result takes after an operand; numbers and arrays of no index do not count."""
     return is_memory(value) and (value.ndim > 0 or type(value) is not np.ndarray)
 
 
@@ -153,7 +153,7 @@ def selecting(dtype: Dtype) -> tuple[Any, Any]:
 
 
 def as_bytes(value: Any, dtype: Dtype) -> bytes | None:
-    """A number of the function's text as an element; None where NumPy has something to say of it."""
+    """A number of the function's text as an element; None where NumPy warns of it or refuses."""
     try:
         with np.errstate(all="raise"):
             return np.array(value, dtype).tobytes()

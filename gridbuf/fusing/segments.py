@@ -64,7 +64,7 @@ def composed(outer: Axes, inner: Axes) -> Axes:
 
 
 def through(run: Run, operation: Operation, axes: Axes, node: Node) -> Iterable[tuple[Any, Axes]]:
-    """The inputs of an operation that have memory, and which of their indices go along the frame's."""
+    """The inputs of an operation that have memory, and their indices along the frame's."""
     for given in operation.inputs:
         if isinstance(given, Node) and is_memory(value := run.get(given)):
             yield given, composed(axes, axes_of(value, run.get(node)))

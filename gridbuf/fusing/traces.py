@@ -192,7 +192,7 @@ class Trace:
         return value
 
     def retreat(self) -> None:
-        """From here on nothing is put off: somebody may write into memory that is read."""
+        """Put nothing off from here on: memory that is read may be written."""
         if not self.unfused:
             self.flush(self.waiting())
             self.lost = self.unfused = True
@@ -323,7 +323,7 @@ class Trace:
 
 
 def _is_fresh(value: Any, known: int) -> bool:
-    """Whether nobody but the trace and this call refers to a value, or to what it is a view of."""
+    """Whether only the trace and this call refer to a value, or to what it is a view of."""
     if isinstance(value, np.ndarray) and value.base is not None:
         while isinstance(value, np.ndarray) and value.base is not None:
             value = value.base

@@ -178,8 +178,8 @@ def _is_logical(ufunc: np.ufunc) -> bool:
 
 
 def _types(inputs: list[Input]) -> list[Any]:
-    """The types that NumPy resolves. Python numbers alone are its default types: comparing two ints has
-    a loop for objects.
+    """The types that NumPy resolves. Python numbers alone are its default types: comparing two ints
+    has a loop for objects.
     """
     if all(o.weak for o in inputs):
         return [np.dtype(_PYTHON[o.weak]) for o in inputs]

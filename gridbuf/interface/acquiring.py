@@ -63,9 +63,9 @@ def warn_of_layouts(
         return
     kinds = {(array.strides, dims, best) for _, array, dims, best in slow}
     told = "; ".join(
-        f"{', '.join(name for name, array, own, _ in slow if (array.strides, own) == (strides, dims))}:"
-        f" strides {strides} for {''.join(dims)} are slow on {backend!r}, which wants {best} from"
-        " the largest to the smallest"
+        ", ".join(name for name, array, own, _ in slow if (array.strides, own) == (strides, dims))
+        + f": strides {strides} for {''.join(dims)} are slow on {backend!r}, which wants {best}"
+        " from the largest to the smallest"
         for strides, dims, best in sorted(kinds)
     )
     warnings.warn(

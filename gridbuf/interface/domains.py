@@ -205,8 +205,8 @@ def find_domain(
 
 
 def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> None:
-    """Warn of fields that differ in their points inside the halo, whatever a stencil reads; a size of 1 that stands for all
-    points says nothing.
+    """Warn of fields that differ in their points inside the halo, whatever a stencil reads; a size
+    of 1 that stands for all points says nothing.
     """
     for n, axis in enumerate("IJK"):
         own = {

@@ -94,8 +94,8 @@ class Memory:
         return found
 
     def _values(self, where: str) -> Description:
-        """An object with numbers and no memory to share: a list, an array that is computed when it is
-        asked for.
+        """An object with numbers and no memory to share: a list, an array that is computed when it
+        is asked for.
         """
         with naming(self._name):
             self._array = values(self.obj).copy()

@@ -28,8 +28,8 @@ _Adapt = tuple[str, tuple[int, ...] | None, tuple[int, ...] | None]
 
 
 class _Known(NamedTuple):
-    """The run that a kind of call comes to: it depends on types, shapes, strides, dtypes and what objects say of
-    their indices alone.
+    """The run that a kind of call comes to: it depends on types, shapes, strides, dtypes and what
+    objects say of their indices alone.
     """
 
     run: Any  # a frozen stencil
@@ -106,8 +106,8 @@ class StencilCall:
     def _key(
         self, given: dict[str, Any], count: int, arrays: dict[str, Any]
     ) -> tuple[Any, ...] | None:
-        """The facts that the answer for these arguments depends on; fills in the arrays. None: the arguments
-        have to be looked at each time.
+        """The facts that the answer for these arguments depends on; fills in the arrays. None: the
+        arguments have to be looked at each time.
         """
         if self._device is not None or len(given) != count:
             return None

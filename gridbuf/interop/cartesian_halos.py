@@ -230,8 +230,8 @@ class HaloPlan:
 
 
 def bound(layout: Layout, name: str, dims: Sequence[str]) -> Bound:
-    """The facts of a field in which ranks must agree: its dtype, its dims, and the points that it has along
-    those that are not cut.
+    """The facts of a field in which ranks must agree: its dtype, its dims, and the points that it
+    has along those that are not cut.
     """
     order = order_of(layout.dims, layout.strides)
     return Bound(

@@ -8,7 +8,8 @@ reversed memory.
 Examples
 --------
 >>> import dace, gridbuf as gb, gridbuf.interop.dace
->>> dace.data.create_datadescriptor(gb.Field.empty((4, 5), dims="IJ", backend="gt:cpu_ifirst", padding=8)).strides
+>>> field = gb.Field.empty((4, 5), dims="IJ", backend="gt:cpu_ifirst", padding=8)
+>>> dace.data.create_datadescriptor(field).strides
 (1, 8)
 """
 
@@ -42,7 +43,8 @@ def descriptor(obj: _core.Field | _core.Plan) -> Any:
     --------
     >>> import dace, gridbuf as gb, gridbuf.interop.dace as gbd
     >>> sdfg = dace.SDFG("example")
-    >>> _ = sdfg.add_datadesc("a", gbd.descriptor(gb.plan((4, 5, 6), backend="gt:cpu_ifirst", padding=8)))
+    >>> plan = gb.plan((4, 5, 6), backend="gt:cpu_ifirst", padding=8)
+    >>> _ = sdfg.add_datadesc("a", gbd.descriptor(plan))
     >>> sdfg.arrays["a"].strides, sdfg.arrays["a"].total_size
     ((1, 8, 40), 236)
     """

@@ -252,7 +252,8 @@ def map_overlap(
     >>> import dask.array as da, gridbuf.interop.dask as gbd
     >>> def difference(part):
     ...     return part.numpy()[1:] - part.numpy()[:-1]
-    >>> gbd.map_overlap(difference, da.arange(6, chunks=3), dims="I", halo=((1, 0),), boundary=0).compute()
+    >>> x = da.arange(6, chunks=3)
+    >>> gbd.map_overlap(difference, x, dims="I", halo=((1, 0),), boundary=0).compute()
     array([0, 1, 1, 1, 1, 1])
     """
     names, sizes = _common(

@@ -159,9 +159,9 @@ _installation, install, uninstall, installed = doors(
     _on,
     "gt4py",
     """`empty`, `zeros`, `ones`, `full` and `from_array` of gt4py.storage are exchanged in every
-module that has imported them, so also in programs that said `from gt4py.storage import zeros`. They take
-what they took and return NumPy arrays. gt4py.next, also where it is imported later, allocates its
-fields by `gridbuf.empty` with its own order of strides and alignment. Storages of GPUs, and of
+module that has imported them, so also in programs that said `from gt4py.storage import zeros`. They
+take what they took and return NumPy arrays. gt4py.next, also where it is imported later, allocates
+its fields by `gridbuf.empty` with its own order of strides and alignment. Storages of GPUs, and of
 layouts that a program has registered, stay gt4py's. Calling it again changes nothing.""",
     'import gt4py.storage; a = gt4py.storage.zeros((4, 5, 6), backend="gt:cpu_ifirst")',
 )
@@ -218,8 +218,10 @@ def allocator(
     >>> import gt4py.next as gtx, gridbuf.interop.gt4py as gbg
     >>> from gt4py.next.custom_layout_allocators import device_allocators
     >>> ours = gbg.allocator(padding=True)
-    >>> theirs, device_allocators[ours.device_type] = device_allocators[ours.device_type], ours  # before the first field
-    >>> gtx.empty({gtx.Dimension("Cell"): 10, gtx.Dimension("K", gtx.DimensionKind.VERTICAL): 3}).ndarray.strides
+    >>> theirs = device_allocators[ours.device_type]
+    >>> device_allocators[ours.device_type] = ours  # before the first field
+    >>> cells, levels = gtx.Dimension("Cell"), gtx.Dimension("K", gtx.DimensionKind.VERTICAL)
+    >>> gtx.empty({cells: 10, levels: 3}).ndarray.strides
     (8, 128)
     >>> device_allocators[ours.device_type] = theirs
     """
@@ -245,7 +247,8 @@ def register_presets() -> tuple[str, ...]:
     Examples
     --------
     >>> import gt4py.storage, gridbuf.interop.gt4py as gbg
-    >>> "gtcuda" in gbg.register_presets() or "gtcuda" in gt4py.storage.cartesian.layout_registry.REGISTRY
+    >>> known = gt4py.storage.cartesian.layout_registry.REGISTRY
+    >>> "gtcuda" in gbg.register_presets() or "gtcuda" in known
     True
     >>> gt4py.storage.empty((4, 5, 6), backend="F").strides
     (8, 32, 160)
@@ -364,7 +367,7 @@ def to_next(field: _core.Field, dims: Mapping[str, Any]) -> Any:
     >>> cells = gtx.Dimension("Cells")
     >>> gbg.to_next(gb.Field.zeros(8, dims="I", halo=((2, 1),)), {"I": cells}).domain
     Domain(dims=(Dimension(value='Cells', kind=<DimensionKind.HORIZONTAL: 'horizontal'>),), ranges=(UnitRange(-2, 6),))
-    """
+    """  # noqa: E501
     from gt4py._core import definitions
     from gt4py.next import common
 

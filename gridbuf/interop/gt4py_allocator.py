@@ -12,8 +12,8 @@ HORIZONTAL_FIRST: tuple[Kind, ...] = ("horizontal", "vertical", "local")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Buffer:
-    """The result of `__gt_allocate__`: gt4py.next reads `ndarray`; the rest tells how that array was
-    laid out.
+    """The result of `__gt_allocate__`: gt4py.next reads `ndarray`; the rest tells how that array
+    was laid out.
 
     Attributes
     ----------

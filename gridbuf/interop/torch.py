@@ -56,7 +56,7 @@ def to_tensor(field: Any) -> torch.Tensor:
     ...     print(error)
     field: J (index 1) has the stride -8, and PyTorch has no negative strides; turn the index round again \
 (field[:, ::-1]), or pass a copy: field.copy() or gridbuf.Field.from_array(field)
-    """
+    """  # noqa: E501
     source = as_field(field)
     _check_strides(source)
     if source.readonly:

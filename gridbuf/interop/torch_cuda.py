@@ -3,7 +3,8 @@
 Examples
 --------
 >>> import torch, gridbuf.interop.torch_cuda  # doctest: +SKIP
->>> torch.cuda.memory.change_current_allocator(gridbuf.interop.torch_cuda.allocator())  # doctest: +SKIP
+>>> ours = gridbuf.interop.torch_cuda.allocator()  # doctest: +SKIP
+>>> torch.cuda.memory.change_current_allocator(ours)  # doctest: +SKIP
 """
 
 from typing import Any

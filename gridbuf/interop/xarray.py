@@ -35,8 +35,8 @@ def _named(array: xr.DataArray) -> tuple[str, ...] | None:
 
 
 def _interface(array: xr.DataArray) -> dict[Any, dict[str, Any]]:
-    """The description of the DataArray's data, with its own dims; nothing is cached, because data can be
-    replaced.
+    """The description of the DataArray's data, with its own dims; nothing is cached, because data
+    can be replaced.
     """
     data = array.data
     entries = entries_of(data)

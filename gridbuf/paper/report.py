@@ -1,5 +1,5 @@
-"""The costs of a run: blocks, messages, bytes and memory of a cut, from the links that the run itself
-would use; and the report of it.
+"""The costs of a run: blocks, messages, bytes and memory of a cut, from the links that the run
+itself would use; and the report of it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -368,10 +368,10 @@ def program(run: Run, own: Figures) -> str:
     if run.pivot:
         name, given = "tripolar", [*given, f"pivot={run.pivot!r}"]
     elif any(run.periodic):
-        given.append(
-            f"periodic={''.join(n for n, yes in zip(run.topology.names, run.periodic, strict=True) if yes)!r}"
-        )
-    return f"gbd.{name}({', '.join([*given, f'blocks={own.counts}', f'halo={halo}', 'comm=MPI.COMM_WORLD'])})"
+        turning = zip(run.topology.names, run.periodic, strict=True)
+        given.append(f"periodic={''.join(n for n, yes in turning if yes)!r}")
+    given += [f"blocks={own.counts}", f"halo={halo}", "comm=MPI.COMM_WORLD"]
+    return f"gbd.{name}({', '.join(given)})"
 
 
 def text(

@@ -186,9 +186,9 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         or np.ndim(lists[0]) != 1
     ):
         raise TypeError(
-            f"value: a storage with the axes {STORAGES.show(described.names)} goes by name, and what the key"
-            " selects has no names; numpy.copyto(s, value, where=mask) does, numpy.asarray(value)"
-            " goes by position"
+            f"value: a storage with the axes {STORAGES.show(described.names)} goes by name, and"
+            " what the key selects has no names; numpy.copyto(s, value, where=mask) does,"
+            " numpy.asarray(value) goes by position"
         )
     kept = [
         name

@@ -33,7 +33,7 @@ def check_axes(axes: Any) -> str:
 
 
 def default_axes(ndim: int, argument: str) -> str:
-    """What `ndim` indices mean when nobody says."""
+    """What `ndim` indices mean by default."""
     if ndim > len(LETTERS):
         raise ValueError(f"{argument}: {ndim} indices" + _LEFT)
     return LETTERS[:ndim]
@@ -111,8 +111,8 @@ def lower(halo: Halo) -> tuple[int, ...]:
 
 # ---- the layout: all of I, J, K, the axis with the largest stride first
 #
-# Always three letters, so that the place of an axis that a storage does not have is known when it is
-# combined with one that does.
+# Always three letters, so that the place of an axis that a storage does not have is known when it
+# is combined with one that does.
 
 ORDERS = ("C", "F")
 

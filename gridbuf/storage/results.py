@@ -349,8 +349,8 @@ def refuse(obj: Any, name: str) -> None:
     """A storage, and no type, was asked for NumPy's protocol: other libraries take the plain array
     of `__array__` then.
 
-    Where memory is on both sides that would grow old, and writing to it would tell nobody: an error
-    that they do not pass over.
+    Where memory is on both sides that would grow old, and writing to it would be told to no side:
+    an error that they do not pass over.
     """
     if obj._host is None or obj._dev is None:
         raise AttributeError(f"{name!r} is for NumPy, which asks the type of a Storage")

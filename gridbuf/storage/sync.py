@@ -35,10 +35,10 @@ class SyncState:
     def __init__(self) -> None:
         self._state = self.SYNC_CLEAN
         # Held from looking at the state to the end of what follows from it, so that no copy
-        # overwrites what another thread writes meanwhile. Whoever holds one lock to write waits for
-        # no other: what is read is fetched before.
+        # overwrites what another thread writes meanwhile. A thread that holds one lock to write
+        # waits for no other: what is read is fetched before.
         self._lock = RLock()
-        # Views share this object, so whoever synchronises copies every buffer that it speaks for.
+        # Views share this object, so synchronising copies every buffer that it speaks for.
         self._pairs: WeakSet[BufferPair] = WeakSet()
 
     @property

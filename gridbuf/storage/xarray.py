@@ -1,5 +1,5 @@
-"""Storages beside xarray: as operands of its operators, and what a DataArray holds of a storage with
-memory on both sides.
+"""Storages beside xarray: as operands of its operators, and what a DataArray holds of a storage
+with memory on both sides.
 """
 
 import copy
@@ -78,7 +78,7 @@ class Held(NDArrayOperatorsMixin):
         return len(self.storage)
 
     def _now(self) -> NDArray[Any]:
-        """The newest values. Nobody can write to them: the other side would not be told."""
+        """The newest values. They are read-only: the other side would not be told of a write."""
         view: NDArray[Any] = self.storage.to_numpy()
         view.flags.writeable = False
         return view

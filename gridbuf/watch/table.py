@@ -340,11 +340,13 @@ PAGE_MOST = 40  # rows of a table
 PICTURES = 12
 
 STYLE = """
-body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1100px;padding:0 1em;color:#222;background:#fff}
-h1{font-size:1.3em}h2{font-size:1.05em;margin:1.8em 0 .4em}
-table{border-collapse:collapse;font-size:12.5px}th,td{text-align:left;padding:3px 10px 3px 0;border-bottom:1px solid #ddd;vertical-align:top}
+body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1100px;padding:0
+1em;color:#222;background:#fff} h1{font-size:1.3em}h2{font-size:1.05em;margin:1.8em 0 .4em}
+table{border-collapse:collapse;font-size:12.5px}th,td{text-align:left;padding:3px 10px 3px
+0;border-bottom:1px solid #ddd;vertical-align:top}
 td:first-child{font-family:ui-monospace,monospace}pre{white-space:pre-wrap}
-.pair{display:flex;gap:1.5em;flex-wrap:wrap;margin:.6em 0 1.6em}.pair>div{flex:1 1 420px;max-width:520px}
+.pair{display:flex;gap:1.5em;flex-wrap:wrap;margin:.6em 0 1.6em}.pair>div{flex:1 1
+420px;max-width:520px}
 @media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}th,td{border-color:#444}}
 """
 
@@ -396,7 +398,8 @@ def page(found: dict[str, Any]) -> str:
         )
     return (
         '<!doctype html><html lang="en"><meta'
-        f' charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style><body>{"".join(parts)}</body></html>\n'
+        f' charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+        f"<body>{''.join(parts)}</body></html>\n"
     )
 
 
@@ -406,7 +409,10 @@ def _html_table(title: str, heads: Sequence[str], rows: list[list[str]], left: s
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
     more = f"<p>{escape(left)}</p>" if left else ""
-    return f"<h2>{escape(title)}</h2><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return (
+        f"<h2>{escape(title)}</h2>"
+        f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
+    )
 
 
 def _bars(title: str, values: list[tuple[str, float]], words: Any) -> str:

@@ -65,7 +65,7 @@ PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *
                : NULL;
 }
 
-/* ---- operators: `quick` first, else somebody who thinks ---- */
+/* ---- operators: C's quick way first, else Python ---- */
 
 PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a) {
     PyObject *result = quick(gb_py_ufuncs[which], &a, 1, NULL);

@@ -1,4 +1,4 @@
-/* acquire.c: the arrays that a call gets of host storages, Fields and plain arrays, which nobody
+/* acquire.c: the arrays that a call gets of host storages, Fields and plain arrays, which are not
  * has to acquire, touch or release. In which order of indices gridbuf.interface.acquiring says; it
  * depends on names, shape, strides, dtype and on what was asked for alone. */
 #include "storage.h"

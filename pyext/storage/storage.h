@@ -32,7 +32,7 @@ int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or
  * NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
-/* The same of a CPUStorage whose class nobody derived; an error may be set. */
+/* The same of CPUStorage itself, of no derived class; an error may be set. */
 PyArrayObject *gb_py_plain_storage(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);

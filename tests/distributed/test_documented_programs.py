@@ -1,5 +1,6 @@
 """The tutorial docs/tutorials/processes.md, line for line on one process and on many, and
-examples/advection_cubed_sphere.py: its physics, and the same bits on six ranks, on one, and in other blocks.
+examples/advection_cubed_sphere.py: its physics, and the same bits on six ranks, on one, and in
+other blocks.
 """
 
 import importlib.util

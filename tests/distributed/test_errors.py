@@ -1,5 +1,5 @@
-"""Errors of arguments, plans and waits: each names the argument and the values, reaches the engine, and leaves
-the grid usable.
+"""Errors of arguments, plans and waits: each names the argument and the values, reaches the engine,
+and leaves the grid usable.
 """
 
 import gc

@@ -1,5 +1,5 @@
-"""Gather, scatter, redistribution and the numbers of whole fields against a dictionary of all points: every
-point counts once, with its owner's value.
+"""Gather, scatter, redistribution and the numbers of whole fields against a dictionary of all
+points: every point counts once, with its owner's value.
 """
 
 import math

@@ -23,7 +23,17 @@ BINARY = ["add", "subtract", "multiply", "true_divide", "maximum", "minimum", "e
           "power"]  # fmt: skip
 OPERATORS = ["add", "sub", "mul", "truediv", "lt", "ge", "eq", "pow", "floordiv", "mod", "and_"]
 UNARY = ["negative", "absolute", "square", "sqrt", "rint", "sign", "floor", "conjugate", "positive",
-         "reciprocal", "logical_not", "isnan", "isfinite", "signbit", "invert", "trunc"]  # fmt: skip
+         "reciprocal", "logical_not", "isnan", "isfinite", "signbit", "invert",
+         "trunc"]  # fmt: skip
+SLICES = [
+    [None, None, None],
+    [1, None, None],
+    [None, -1, None],
+    [1, -1, None],
+    [None, None, -1],
+    [None, None, 2],
+    [2, None, None],
+]
 SMOOTH = ["exp", "log", "sin", "tanh"]
 TYPES = ["d", "d", "d", "f", "f", "i", "q", "B", "h", "?", "e", "F", "D", "Q"]
 ODD = [">d", "g", ">f", "O"]
@@ -118,8 +128,7 @@ def draw_step(rng: random.Random, n: int, args: list[Any]) -> list[Any]:
     if kind == "clip":
         return [kind, value(), operand(), operand()]
     if kind == "slice":
-        return [kind, value(), [rng.choice([[None, None, None], [1, None, None], [None, -1, None],
-                [1, -1, None], [None, None, -1], [None, None, 2], [2, None, None]]) for _ in range(3)]]  # fmt: skip
+        return [kind, value(), [rng.choice(SLICES) for _ in range(3)]]
     if kind in ("unary", "smooth"):
         return [kind, rng.choice(UNARY if kind == "unary" else SMOOTH), value()]
     if kind == "astype":

@@ -1,5 +1,5 @@
-"""The command that shares arrays, in a process of its own: `go build ./cmd/gridbuf`, and a server in
-Python that sends what it is told to.
+"""The command that shares arrays, in a process of its own: `go build ./cmd/gridbuf`, and a server
+in Python that sends what it is told to.
 """
 
 import atexit
@@ -98,7 +98,7 @@ LENGTH = struct.Struct("<I")
 
 @contextmanager
 def answering(path: Path, answer: Any, descriptors: list[int]) -> Iterator[str]:
-    """A server that sends an answer, bytes or what becomes JSON, with descriptors to each client."""
+    """A server that sends an answer, bytes or JSON, with descriptors to each client."""
     text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     message = text if isinstance(answer, bytes) else LENGTH.pack(len(text)) + text
     listener = socket.socket(socket.AF_UNIX)

@@ -68,8 +68,8 @@ def entries(files: Sources) -> list[str]:
 
 
 def signals(files: Sources) -> list[str]:
-    """Nothing imports os/signal, which would take signals away from Python; the commands in cmd/ are
-    programs of their own.
+    """Nothing imports os/signal, which would take signals away from Python; the commands in cmd/
+    are programs of their own.
     """
     return [
         f"{path}: imports os/signal"

@@ -1,4 +1,4 @@
-"""Processes that are killed on either side: what they held is released, what others hold remains."""
+"""Processes that are killed on either side: their memory is released, that of others remains."""
 
 import gc
 import os

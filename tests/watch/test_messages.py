@@ -182,7 +182,8 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
     ]
     done = subprocess.run(
         [*machine.mpirun_command(2), *words], cwd=tmp_path,
-        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
+        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True,
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for rank, name in enumerate(("o.json", "o.1.json")):
@@ -220,7 +221,8 @@ def test_one_process_of_a_job_is_run_again_by_itself(tmp_path: Path) -> None:
     ]
     done = subprocess.run(
         [*machine.mpirun_command(1), *words], cwd=tmp_path,
-        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
+        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True,
+        timeout=300,
     )  # fmt: skip
     assert done.returncode == 0 and json.loads((tmp_path / "o.json").read_text())["applied"][
         "status"

@@ -26,7 +26,7 @@ Examples
 ... except ValueError as error:
 ...     print(error)
 field: J (index 0) has the stride 128 where Fortran's first index has 8; pass a copy: field.to(backend='F')
-"""
+"""  # noqa: E501
 
 from gridbuf.interop.fortran.arguments import Explicit, descriptor, explicit, receiver, to_f2py
 from gridbuf.interop.fortran.memory import from_descriptor, from_pointer, wrap

@@ -113,7 +113,9 @@ def from_pointer(
     >>> import numpy as np
     >>> from gridbuf.interop import fortran
     >>> memory = np.arange(40.0)  # in real life: real(8), target :: a(0:9, 4)
-    >>> field = fortran.from_pointer(memory.ctypes.data, ((0, 9), 4), "real(8)", "IK", domain=((1, 8), None), owner=memory)
+    >>> bounds, domain = ((0, 9), 4), ((1, 8), None)
+    >>> field = fortran.from_pointer(
+    ...     memory.ctypes.data, bounds, "real(8)", "IK", domain=domain, owner=memory)
     >>> field.halo, float(field[1, 2])
     (((1, 1), (0, 0)), 21.0)
     """
@@ -177,7 +179,8 @@ def from_descriptor(
     >>> import gridbuf as gb
     >>> from gridbuf.interop import fortran
     >>> field = gb.Field.ones((4, 5), dims="IJ", padding=True)
-    >>> fortran.from_descriptor(fortran.descriptor(field), "IJ", owner=field).strides == field.strides
+    >>> found = fortran.from_descriptor(fortran.descriptor(field), "IJ", owner=field)
+    >>> found.strides == field.strides
     True
     """
     address, dtype, shape, strides, bounds = parsed(descriptor)

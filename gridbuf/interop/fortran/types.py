@@ -287,7 +287,7 @@ def parsed(
         if dim.extent < 0:
             raise ValueError(
                 f"descriptor: index {i} has the extent {dim.extent}: an assumed-size array, whose"
-                " last extent nobody knows; pass c_loc(array) and the bounds to"
+                " last extent is not known; pass c_loc(array) and the bounds to"
                 " gridbuf.interop.fortran.from_pointer"
             )
     lower = (
