@@ -1,5 +1,5 @@
-"""Cells of the cubed sphere that gbd.cubed_sphere cuts: where they lie, how large they are, and what
-a gradient makes of their neighbours. shallow_water_sphere.py computes on them.
+"""Cells of the cubed sphere that gbd.cubed_sphere cuts: where they lie, how large they are, and
+what a gradient makes of their neighbours. shallow_water_sphere.py computes on them.
 """
 
 from typing import Any

@@ -1,10 +1,10 @@
 # ruff: noqa: F841 (gt4py reads what stencils assign)
-"""Shallow water on a doubly periodic plane that turns: a jet across both seams, which is steady, and
-two vortices that go round one another. shallow_water.py runs it.
+"""Shallow water on a doubly periodic plane that turns: a jet across both seams, which is steady,
+and two vortices that go round one another. shallow_water.py runs it.
 
 Sadourny's scheme (1975) keeps energy: depths at centres, velocities on faces, vorticity at corners.
-Depths and what flows are multiples of QUANTUM: no sum of them rounds, so that the mass keeps all its
-bits. Three stages of Runge and Kutta are a step, each a call of one stencil of gt4py.
+Depths and what flows are multiples of QUANTUM: no sum of them rounds, so that the mass keeps all
+its bits. Three stages of Runge and Kutta are a step, each a call of one stencil of gt4py.
 """
 
 from typing import Any

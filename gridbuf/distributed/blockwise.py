@@ -231,7 +231,7 @@ def call(
     ]
     if like._blocks:
         results = [function(*a, **k) for a, k in columns]
-    else:  # the part that stands for no block: its values are nobody's
+    else:  # the part that stands for no block: its values are unused
         with np.errstate(all="ignore"):
             results = [function(*a, **k) for a, k in columns]
     return collected(results, like, make, name)

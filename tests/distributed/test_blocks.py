@@ -1,5 +1,5 @@
-"""gbd.Blocks: what a program says of a Field it may say of a field on any number of blocks, and each
-block gets what it would get alone.
+"""gbd.Blocks: what a program says of a Field it may say of a field on any number of blocks, and
+each block gets what it would get alone.
 """
 
 import copy

@@ -322,7 +322,11 @@ def test_wrong_arguments_are_named() -> None:
         (ValueError, r"field: its domain has 2 points along I",
         lambda: grid.gather([gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
         (TypeError, "halo: what is gathered has the field's", lambda: grid.gather(T, halo=1)),
-        (TypeError, "field: expected Blocks, or a list of 2 Fields", lambda: grid.scatter(good, T[0])),
+        (
+            TypeError,
+            "field: expected Blocks, or a list of 2 Fields",
+            lambda: grid.scatter(good, T[0]),
+        ),
         (ValueError, r"array: its shape is \(6, 2, 4\), that of the whole field \(6, 4, 2\)",
         lambda: grid.scatter(good.reshape(6, 2, 4), T)),
         (ValueError, "array: its dtype is float32, that of the field float64",

@@ -1,5 +1,5 @@
-"""examples/shallow_water.py: its physics on the plane and on the sphere, mass to the last bit, and the
-same bits on any number of ranks, in any blocks, and after a restart on another number.
+"""examples/shallow_water.py: its physics on the plane and on the sphere, mass to the last bit, and
+the same bits on any number of ranks, in any blocks, and after a restart on another number.
 """
 
 import importlib
