@@ -14,15 +14,15 @@ THRESHOLD = 200  # items beyond which text shows the corners alone
 FEW = 1000  # items of a GPU's memory that are copied to be shown
 
 
-def short(field: _core.Field) -> str:
+def short(self: _core.Field) -> str:
     """One line: dims, shape, dtype, strides, origin, halo and memory."""
-    names = "".join(field.dims) if hasattr(field, "__gt_dims__") else "dims not given,"
-    memory = field.plan.memory
+    names = "".join(self.dims) if hasattr(self, "__gt_dims__") else "dims not given,"
+    memory = self.plan.memory
     return (
-        f"Field({names} {field.shape} {field.dtype}, strides={field.strides},"
-        f" origin={field.origin}, halo={field.halo}, device={field.device!r}"
+        f"Field({names} {self.shape} {self.dtype}, strides={self.strides},"
+        f" origin={self.origin}, halo={self.halo}, device={self.device!r}"
         + (f", memory={memory!r}" if memory else "")
-        + (", readonly)" if field.readonly else ")")
+        + (", readonly)" if self.readonly else ")")
     )
 
 
@@ -64,21 +64,21 @@ def statistics_text(field: _core.Field) -> str | None:
     )
 
 
-def text(field: _core.Field) -> str:
+def text(self: _core.Field) -> str:
     """The text of `print(field)`: its repr, values and statistics of the domain."""
-    values = values_text(field)
-    lines = [repr(field), f"{field.size:,} values on the GPU" if values is None else values]
-    return "\n".join([*lines, *filter(None, [statistics_text(field)])])
+    values = values_text(self)
+    lines = [repr(self), f"{self.size:,} values on the GPU" if values is None else values]
+    return "\n".join([*lines, *filter(None, [statistics_text(self)])])
 
 
-def html(field: _core.Field) -> str:
+def html(self: _core.Field) -> str:
     """The layout, drawn for a notebook, with the values to unfold beneath."""
     from html import escape
 
     from gridbuf import explain
 
-    drawing = explain.html(field.plan, halo=field.halo, title="Field " + "".join(field.dims))
-    values, statistics = values_text(field), statistics_text(field)
+    drawing = explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+    values, statistics = values_text(self), statistics_text(self)
     summary = escape(statistics or "values")
     if values is None:
         return drawing
