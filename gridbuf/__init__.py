@@ -66,8 +66,8 @@ _defaults.from_environment()
 __all__ = [
     "BackendError", "Check", "Copy", "DeviceField", "Field", "HostField", "ManagedField", "Plan",
     "as_cupy", "as_numpy", "attach", "backends", "check", "copy", "copy_async",
-    "copyto", "cuda", "default_backend", "diff", "empty", "empty_like", "exact", "fill", "from_array",
-    "from_dlpack", "full", "full_like", "fused", "get_default_backend", "get_dims",
+    "copyto", "cuda", "default_backend", "diff", "empty", "empty_like", "exact", "fill",
+    "from_array", "from_dlpack", "full", "full_like", "fused", "get_default_backend", "get_dims",
     "get_num_threads", "get_origin", "gufunc", "interface", "interop", "memory", "offered", "ones",
     "ones_like", "pad", "plan", "register_backend", "set_default_backend", "set_num_threads",
     "shift", "storage", "zeros", "zeros_like",

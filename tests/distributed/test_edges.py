@@ -1,4 +1,4 @@
-"""Halo points beyond the closed edges of a grid: numpy.pad's values for any cut, and the adjoint."""
+"""Halo points beyond closed edges of a grid: numpy.pad's values for any cut, and the adjoint."""
 
 from typing import Any
 
