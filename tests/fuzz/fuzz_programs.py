@@ -4,6 +4,7 @@ child; the same steps in plain NumPy say what it must hold. A step may fail by a
 its limit; its target is then unknown, and so is all that follows from it.
 """
 
+import _thread
 import errno
 import json
 import os
@@ -13,11 +14,13 @@ import resource
 import select
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -217,17 +220,20 @@ class Program:
 
     def thread(self, d: int, a: int, b: int, v: int) -> None:
         errors: list[BaseException] = []
+        done = threading.Semaphore(0)
 
         def work() -> None:
             try:
                 self.add(d, a, b, v)
             except BaseException as error:
                 errors.append(error)
+            done.release()
 
-        other = threading.Thread(target=work)
-        other.start()
+        # Thread.start() waits for good for a thread that got no memory to say that it runs.
+        _thread.start_new_thread(work, ())
         self.gb.exact.sum(self.values(b))
-        other.join()
+        if not done.acquire(timeout=PATIENCE / 3):
+            raise MemoryError("a thread that does not run")
         if errors:
             raise errors[0]
 
@@ -413,6 +419,7 @@ def check(case: Case) -> None:
     pid = os.fork()
     if pid == 0:
         code = 3
+        os.setpgid(0, 0)  # with its children, which end with it
         try:
             Child(case, write).run()
             code = 0
@@ -428,10 +435,15 @@ def check(case: Case) -> None:
                 break
             said += part
         else:
-            os.kill(pid, signal.SIGABRT)  # faulthandler says where it is
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGABRT)  # faulthandler says where it is
             raise AssertionError("the program hangs")
     finally:
         os.close(read)
+        if sys.exc_info()[0]:
+            time.sleep(1)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert status == 0, f"the program ended with {status}"
     for line in said.decode().splitlines():
