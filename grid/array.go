@@ -46,7 +46,8 @@ type Array[T Element] struct {
 // Halo is the width of the halo on the two sides of an index.
 type Halo struct{ Before, After int64 }
 
-// memory is shared by an array and its views. Exactly one of buffer, tensor and slice is set.
+// memory is shared by an array and its views. One of buffer, tensor and slice is set, or none where
+// the caller of FromView keeps the memory.
 type memory struct {
 	buffer   *alloc.Buffer
 	tensor   *dlpack.Managed
@@ -110,6 +111,25 @@ func Of[T Element](elements []T, shape ...int64) (*Array[T], error) {
 	}, nil
 }
 
+// FromView wraps memory that its owner keeps longer than the array is used, such as that of a
+// share.Array; Free gives nothing back. Set panics where the memory is read-only.
+func FromView[T Element](v alloc.View, readOnly bool, halo ...Halo) (*Array[T], error) {
+	if err := v.Check("v"); err != nil {
+		return nil, err
+	}
+	if v.Type != TypeOf[T]() {
+		return nil, alloc.ErrType.Errorf("v: its elements are %s; the array's are %s", v.Type,
+			TypeOf[T]())
+	}
+	if err := checkHalo(halo, v.Shape); err != nil {
+		return nil, err
+	}
+	return &Array[T]{
+		memory: &memory{readOnly: readOnly}, data: v.Data,
+		shape: slices.Clone(v.Shape), strides: slices.Clone(v.Strides), halo: slices.Clone(halo),
+	}, nil
+}
+
 // cOrder is the strides of a shape with exactly so many elements, the last index the fastest.
 func cOrder(shape []int64, elements, size int64) (strides []int64, ok bool) {
 	strides = make([]int64, len(shape))
@@ -168,7 +188,7 @@ func (a *Array[T]) At(index ...int) T { return *a.at(index) }
 // Set sets the element at an index.
 func (a *Array[T]) Set(value T, index ...int) {
 	if a.memory.readOnly {
-		panic("grid.Array: Set on read-only memory of a tensor")
+		panic("grid.Array: Set on read-only memory")
 	}
 	*a.at(index) = value
 }

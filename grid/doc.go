@@ -11,9 +11,9 @@
 //	}
 //
 // [New] takes memory from gridbuf's heap, with halo widths that [Array.Domain] leaves out; [Of]
-// wraps a Go slice; [FromTensor] takes a DLPack tensor of any producer. [Array.Index],
-// [Array.Slice] and [Array.Transpose] give views without copying, which are valid until the array
-// they come from is freed.
+// wraps a Go slice; [FromTensor] takes a DLPack tensor of any producer, [FromView] any memory, such
+// as what package share has of another process. [Array.Index], [Array.Slice] and [Array.Transpose]
+// give views without copying, which are valid until the array they come from is freed.
 //
 // An index outside of the shape panics, as with Go's slices, and so does any use after Free. Errors
 // are those of package alloc. Arrays are as safe for concurrent use as Go's slices are: elements

@@ -256,7 +256,7 @@ func TestTensorsAreChecked(t *testing.T) {
 	b, err := grid.FromTensor[float64](locked)
 	require.NoError(t, err)
 	defer b.Free()
-	const readOnly = "grid.Array: Set on read-only memory of a tensor"
+	const readOnly = "grid.Array: Set on read-only memory"
 	assert.PanicsWithValue(t, readOnly, func() { b.Set(1, 0) })
 	assert.ErrorIs(t, b.Fill(1), alloc.ErrInvalid)
 	assert.ErrorIs(t, grid.Copy(b, a), alloc.ErrInvalid)

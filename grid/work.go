@@ -33,7 +33,7 @@ func (a *Array[T]) borrowed(pins *runtime.Pinner) alloc.View {
 
 func (a *Array[T]) checkWrite(arg string) error {
 	if a.memory.readOnly {
-		return alloc.ErrInvalid.Errorf("%s: its memory is a read-only tensor", arg)
+		return alloc.ErrInvalid.Errorf("%s: its memory is read-only", arg)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (a *Array[T]) Export() (*dlpack.Managed, error) {
 	}
 	if a.memory.buffer == nil {
 		return nil, alloc.ErrInvalid.Errorf("array: its memory is of a Go slice or of another " +
-			"producer; copy it into an array of New to export it")
+			"owner; copy it into an array of New to export it")
 	}
 	return dlpack.ExportShared(tensor, a.memory.buffer)
 }

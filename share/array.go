@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/grid"
 	"gridbuf/internal/handle"
 )
 
@@ -30,7 +31,7 @@ type Array struct {
 }
 
 // Halo is the width of the halo on the two sides of an index.
-type Halo struct{ Before, After int64 }
+type Halo = grid.Halo
 
 // New makes memory for a plan, filled with zeros; no page of it is touched. The halo, where there is
 // one, has its widths for each index. Free gives the memory back.
@@ -115,6 +116,11 @@ func (a *Array) View() alloc.View {
 	v.Data = a.memory.Address("share.Array")
 	v.Shape, v.Strides = slices.Clone(v.Shape), slices.Clone(v.Strides)
 	return v
+}
+
+// Grid is the array with its elements in Go: At, Set, Rows, Domain. It is valid until Free.
+func Grid[T grid.Element](a *Array) (*grid.Array[T], error) {
+	return grid.FromView[T](a.View(), !a.writable, a.halo...)
 }
 
 // Dims names the indices.

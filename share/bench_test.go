@@ -6,6 +6,16 @@ import (
 	"gridbuf/share"
 )
 
+func attachAndFree(b *testing.B, at string) {
+	a, err := share.Attach(at, "a", share.ReadOnly)
+	if err != nil {
+		b.Error(err)
+		return
+	}
+	a.Free()
+}
+
+// A client that attaches 1 GB and lets go, in the process of the server.
 func BenchmarkAttachAndFree(b *testing.B) {
 	server, at := listening(b)
 	if err := server.Offer("a", array(b, 1<<27), share.ReadWrite); err != nil {
@@ -13,10 +23,18 @@ func BenchmarkAttachAndFree(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		a, err := share.Attach(at, "a", share.ReadOnly)
-		if err != nil {
-			b.Fatal(err)
-		}
-		a.Free()
+		attachAndFree(b, at)
 	}
+}
+
+func BenchmarkAttachAndFreeOnAllCores(b *testing.B) {
+	server, at := listening(b)
+	if err := server.Offer("a", array(b, 1<<27), share.ReadWrite); err != nil {
+		b.Fatal(err)
+	}
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			attachAndFree(b, at)
+		}
+	})
 }

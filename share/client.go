@@ -135,7 +135,7 @@ func (d *description) array(file int, access Access) (*Array, error) {
 		return nil, err
 	}
 	for _, h := range d.Halo {
-		a.halo = append(a.halo, Halo{h[0], h[1]})
+		a.halo = append(a.halo, Halo{Before: h[0], After: h[1]})
 	}
 	return a, checkHalo(a.halo, d.Shape)
 }

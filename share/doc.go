@@ -5,6 +5,7 @@
 //	defer server.Close()
 //	salt, err := share.New(plan, alloc.Float64) // laid out by an alloc.Plan, zeros
 //	defer salt.Free()
+//	points, err := share.Grid[float64](salt) // a grid.Array: At, Set, Rows, Domain
 //	err = server.Offer("salt", salt, share.ReadWrite)
 //
 // In Python gridbuf.attach("unix:/run/user/1000/ocean", "salt") is a Field over that memory; in Go

@@ -330,3 +330,27 @@ func TestEveryTypeAndShape(t *testing.T) {
 		}
 	}
 }
+
+func TestElementsInGo(t *testing.T) {
+	server, at := listening(t)
+	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 5}, ItemSize: 8})
+	require.NoError(t, err)
+	a, err := share.New(plan, alloc.Float64, share.Halo{Before: 1, After: 1}, share.Halo{})
+	require.NoError(t, err)
+	defer a.Free()
+	points, err := share.Grid[float64](a)
+	require.NoError(t, err)
+	require.NoError(t, points.Domain().Fill(2))
+	points.Set(3, 3, 4)
+	require.NoError(t, server.Offer("a", a, share.ReadOnly))
+	client, err := share.Attach(at, "a", share.ReadOnly)
+	require.NoError(t, err)
+	defer client.Free()
+	seen, err := share.Grid[float64](client)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{0, 2, 3}, []float64{seen.At(0, 0), seen.At(2, 4), seen.At(3, 4)})
+	assert.Panics(t, func() { seen.Set(1, 0, 0) })
+	assert.ErrorIs(t, seen.Fill(1), alloc.ErrInvalid)
+	_, err = share.Grid[float32](client)
+	assert.ErrorIs(t, err, alloc.ErrType)
+}

@@ -19,6 +19,7 @@ ELSEWHERE = {
     "docs/gufuncs.md": "gufunc/test_docs.py",
     "docs/programs.md": "docs/test_recipe.py",
     "docs/device.md": "device/test_page.py",
+    "docs/share.md": "share/test_example.py",
     "docs/tutorials/gpus.md": "device/test_page.py",
 }
 NOT_CODE = (

@@ -26,7 +26,10 @@ from targets import MACHINES, tag
 STARTS = r"(?:python|pip|make|mpirun|srun|go|gridbuf)(?= |$)|(?:\.\./|\./)?[\w.]+/[\w./-]+(?= )"
 COMMAND = re.compile(rf"(?:\(?cd \S+ && |[A-Z_]+=\S+ )*(?:{STARTS})")
 # Blocks that are a program's files and what it prints, and the test that runs them.
-OUTPUT = {"docs/go.md": "build/test_go_module.py"}
+OUTPUT = {
+    "docs/go.md": "build/test_go_module.py",
+    "docs/tutorials/sharing.md": "share/test_example.py",
+}
 PROGRAM = (
     "import numpy as np\na = np.ones((40, 40))\nfor _ in range(3):\n    a = a +"
     " 1.0\nprint(a.sum())\n"

@@ -23,24 +23,29 @@ from eventually import eventually
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@functools.cache
-def command() -> Path:
-    """The program, built once for each process of the tests; Go has its packages in a cache."""
+def build(package: str, to: Path) -> Path:
+    """A program of this module; Go has its packages in a cache."""
     if shutil.which("go") is None:
         pytest.skip("needs go")
-    folder = Path(tempfile.mkdtemp(prefix="gridbuf-command-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     flags = subprocess.run(
         [ROOT / "tests" / "go_flags.sh"], capture_output=True, text=True, check=True
     ).stdout.strip()
     subprocess.run(
-        ["go", "build", "-buildvcs=false", "-o", folder / "gridbuf", "./cmd/gridbuf"],
+        ["go", "build", "-buildvcs=false", "-o", to, package],
         cwd=ROOT,
         env={**os.environ, "CGO_CFLAGS": flags},
         check=True,
         timeout=280,
     )
-    return folder / "gridbuf"
+    return to
+
+
+@functools.cache
+def command() -> Path:
+    """The program `gridbuf`, built once for each process of the tests."""
+    folder = Path(tempfile.mkdtemp(prefix="gridbuf-command-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return build("./cmd/gridbuf", folder / "gridbuf")
 
 
 class Server:
