@@ -40,9 +40,12 @@ func ExampleSpec() {
 }
 
 func ExampleRegister() {
-	alloc.Register(alloc.Preset{Name: "mine", Axes: "JIK", Alignment: 4})
+	err := alloc.Register(alloc.Preset{Name: "mine", Axes: "JIK", Alignment: 4})
+	if err != nil {
+		fmt.Println(err)
+	}
 	mine, _ := alloc.FindPreset("mine")
-	_, err := alloc.FindPreset("yours")
+	_, err = alloc.FindPreset("yours")
 	fmt.Println(mine.Axes,
 		strings.Contains(err.Error(), `"yours" is not known; known are C, F, cuda,`))
 	// Output: JIK true

@@ -1,25 +1,26 @@
-// Package cuda is device, pinned and managed memory through the CUDA driver, which is
-// found at run time: nothing here needs CUDA to build, and nothing opens the driver
-// before the first call that needs it.
+// Package cuda has device, pinned and managed memory through the CUDA driver:
 //
-// All of it is C (cuda.h), because blocks are released on any thread, with or without
-// Python's lock, and while the process ends; the Go functions are for Go programs and
-// for the tests. Each call acts in the primary context of its device, which other
-// libraries use too, and leaves the thread's own context as it was.
+//	gpu, err := cuda.AllocPlan(plan, alloc.Float64, cuda.Queue{}) // a plan for "gt:gpu"
+//	defer gpu.Block.Free()
+//	err = cuda.CopyStrided(gpu, cuda.HostSide(salt.View()), salt.Shape())
+//	err = cuda.Synchronize(0)
 //
-// # Memory
+// The driver is found at run time: building needs no CUDA, and no call before the first that needs
+// the driver opens it; without one that call's error wraps [ErrNoDriver]. Each call acts in the
+// primary context of its device, which other libraries use too, and leaves the thread's own context
+// as it was. Copies and fills are queued; [Queue.Record] gives an [Event] that waits for them.
 //
-// A pool keeps what is freed, by size and by the stream that used it. A stream gets its
-// own blocks back at once and without a call of the driver. A block that the legacy
-// default stream or a stream of [NewStream] used goes to another one as soon as an event
-// says that its work is done. A stream of another library may be gone by then, and is
-// not touched again: its blocks go to other streams after the device was waited for as a
-// whole. When memory runs out, the cache is given back and the driver is asked once more.
-//
-// # Without a GPU
-//
-// Package cuda/internal/faketest builds a driver of our own (cuda/fake) for the tests.
+// A pool keeps freed memory by size and by the stream that used it. A stream gets its own blocks
+// back at once and without a call of the driver. A block that the legacy default stream or a stream
+// of [NewStream] used goes to another one as soon as an event says that its work is done. A foreign
+// stream may be gone by then, and is not touched again: its blocks go to other streams after the
+// device was waited for as a whole. When memory runs out, the cache is given back and the driver is
+// asked once more.
 package cuda
+
+// For maintainers. All of it is C (cuda.h), because blocks are released on any thread, with or
+// without Python's lock, and while the process ends; the Go functions are for Go programs and for
+// the tests. Package cuda/internal/faketest builds a driver (cuda/fake) for tests without a GPU.
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -ldl -lpthread

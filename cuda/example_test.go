@@ -1,58 +1,16 @@
 package cuda_test
 
 import (
+	"context"
 	"fmt"
 
 	"gridbuf/alloc"
 	"gridbuf/cuda"
-	"gridbuf/cuda/internal/faketest"
 	"gridbuf/grid"
 )
 
-// Upload a pinned buffer, asynchronously, and learn when it may be written again.
+// A grid laid out for the GPU, filled from one of the host on a stream of its own.
 func Example() {
-	stream, err := cuda.NewStream(0)
-	if err != nil {
-		fmt.Println(err) // "there is no CUDA driver on this machine: ..."
-		return
-	}
-	defer cuda.DestroyStream(0, stream)
-	host, _ := cuda.Alloc(cuda.Request{Kind: cuda.Pinned, Span: 1 << 20})
-	defer host.Free()
-	device, _ := cuda.Alloc(cuda.Request{Kind: cuda.DeviceMemory, Span: 1 << 20, Boundary: 256,
-		Stream: stream})
-	defer device.Free()
-
-	copy(faketest.Host(host.Address(), 1<<20), "hello")
-	queue := cuda.Queue{Stream: stream}
-	_ = queue.Copy(cuda.Upload, device.Address(), host.Address(), 1<<20)
-	_ = host.RecordUse(queue) // its memory is not used again before the copy is done
-	event, _ := queue.Record()
-	defer event.Free()
-	done, err := event.Wait(1e9)
-	fmt.Println(done, err)
-	fmt.Println(string(faketest.Look(device.Address(), 5)))
-	// Output:
-	// true <nil>
-	// hello
-}
-
-func ExampleQueue_Relayout() {
-	rows, columns := int64(2), int64(3)
-	a, _ := cuda.Alloc(cuda.Request{Span: 48})
-	defer a.Free()
-	b, _ := cuda.Alloc(cuda.Request{Span: 48})
-	defer b.Free()
-	copy(faketest.Look(a.Address(), 6), "abcdef")
-	c, f := []int64{columns, 1}, []int64{1, rows}
-	err := cuda.Queue{}.Relayout(cuda.View{Data: b.Address(), Strides: f},
-		cuda.View{Data: a.Address(), Strides: c}, []int64{rows, columns}, 1)
-	fmt.Println(string(faketest.Look(b.Address(), 6)), err)
-	// Output: adbecf <nil>
-}
-
-// A grid laid out for the GPU, filled from one of the host.
-func ExampleAllocPlan() {
 	host, err := grid.New[float64](&alloc.Spec{Shape: []int64{4, 3, 2}})
 	if err != nil {
 		fmt.Println(err)
@@ -60,24 +18,80 @@ func ExampleAllocPlan() {
 	}
 	defer host.Free()
 	host.Set(7, 3, 2, 1)
-	preset, _ := alloc.FindPreset("gt:gpu")
-	plan, err := alloc.NewPlan(&alloc.Spec{Shape: host.Shape(), ItemSize: 8, Preset: preset})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	gpu, err := cuda.AllocPlan(plan, alloc.Float64, cuda.Queue{})
+	stream, err := cuda.NewStream(0)
 	if err != nil {
 		fmt.Println(err) // "there is no CUDA driver on this machine: ..."
 		return
 	}
+	defer cuda.FreeStream(0, stream)
+	queue := cuda.Queue{Stream: stream}
+	gpu, err := onGPU("gt:gpu", host.Shape(), queue)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer gpu.Block.Free()
+
 	fmt.Println(cuda.CopyStrided(gpu, cuda.HostSide(host.View()), host.Shape()))
+	event, err := queue.Record()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer event.Free()
+	fmt.Println(event.Wait(context.Background())) // host may be written again
+
 	host.Set(0, 3, 2, 1)
 	fmt.Println(cuda.CopyStrided(cuda.HostSide(host.View()), gpu, host.Shape()))
 	fmt.Println(cuda.Synchronize(0), host.At(3, 2, 1))
 	// Output:
 	// <nil>
 	// <nil>
+	// <nil>
 	// <nil> 7
+}
+
+func onGPU(preset string, shape []int64, queue cuda.Queue) (cuda.Side, error) {
+	backend, err := alloc.FindPreset(preset)
+	if err != nil {
+		return cuda.Side{}, err
+	}
+	plan, err := alloc.NewPlan(&alloc.Spec{
+		Shape: shape, ItemSize: 8, Preset: backend, Device: alloc.GPU,
+	})
+	if err != nil {
+		return cuda.Side{}, err
+	}
+	return cuda.AllocPlan(plan, alloc.Float64, queue)
+}
+
+// Elements change places within the GPU, here from C order into Fortran order.
+func ExampleQueue_Relayout() {
+	shape := []int64{2, 3}
+	host, _ := grid.Of([]float64{1, 2, 3, 4, 5, 6}, shape...)
+	queue := cuda.Queue{}
+	a, err := onGPU("C", shape, queue)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer a.Block.Free()
+	b, err := onGPU("F", shape, queue)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Block.Free()
+
+	here, _ := grid.New[float64](&alloc.Spec{Shape: shape}) // memory of C, which copies may keep
+	defer here.Free()
+	_ = grid.Copy(here, host)
+	_ = cuda.CopyStrided(a, cuda.HostSide(here.View()), shape)
+	fmt.Println(queue.Relayout(b.View, a.View, shape, 8))
+	_ = here.Fill(0)
+	_ = cuda.CopyStrided(cuda.HostSide(here.View()), b, shape)
+	fmt.Println(cuda.Synchronize(0), b.View.Strides, here.At(0, 2), here.At(1, 0))
+	// Output:
+	// <nil>
+	// <nil> [8 16] 3 4
 }

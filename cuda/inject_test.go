@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +31,7 @@ func everything() error {
 	if err != nil {
 		return err
 	}
-	defer cuda.DestroyStream(0, s)
+	defer cuda.FreeStream(0, s)
 	large, err := get(cuda.DeviceMemory, 1<<20, s)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func everything() error {
 		func() error { _, _, err := large.InFlight(); return err },
 		func() error { return cuda.Queue{Stream: 0}.WaitBlock(large) },
 		func() error { return cuda.Queue{Stream: 0}.WaitEvent(event) },
-		func() error { _, err := event.Wait(0); return err },
+		func() error { return event.Wait(context.Background()) },
 		func() error { _, _, _, err := cuda.PointerAttributes(large.Address()); return err },
 		func() error { return cuda.Synchronize(0) },
 	} {
@@ -180,7 +181,7 @@ func TestContextIsGoneWhenTheProcessEnds(t *testing.T) {
 		assert.Error(t, err)
 		assert.EqualValues(t, 0, cuda.PoolStats(cuda.DeviceMemory, 0).LiveBytes)
 		faketest.ShutDown(0)
-		cuda.DestroyStream(0, s)
+		cuda.FreeStream(0, s)
 	}
 }
 

@@ -16,25 +16,27 @@ import (
 )
 
 // One fake driver for the process; tests that need another one run in a child (inChild).
-func TestMain(m *testing.M) {
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
 	if os.Getenv("GRIDBUF_CUDA_CHILD") == "" {
 		folder, err := os.MkdirTemp("", "fake-cuda")
 		if err == nil {
-			defer os.RemoveAll(folder)
+			defer func() { _ = os.RemoveAll(folder) }()
 			err = faketest.Build(folder)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return 1
 		}
 	}
 	if strings.Contains(os.Getenv("GRIDBUF_LIBCUDA"), "fake") {
 		if err := faketest.Open(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+			return 1
 		}
 	}
-	os.Exit(m.Run())
+	return m.Run()
 }
 
 // inChild runs this test again in a process with these settings, and says whether we are it.
@@ -56,8 +58,7 @@ func inChild(t *testing.T, settings ...string) bool {
 func inChildWith(t *testing.T, flags ...string) bool {
 	t.Helper()
 	if os.Getenv("GRIDBUF_CUDA_CHILD") == "" {
-		before := os.Getenv("GRIDBUF_LIBCUDA")
-		defer os.Setenv("GRIDBUF_LIBCUDA", before)
+		t.Setenv("GRIDBUF_LIBCUDA", os.Getenv("GRIDBUF_LIBCUDA")) // as it is now, after the test
 		require.NoError(t, faketest.Build(t.TempDir(), flags...))
 	}
 	return inChild(t)

@@ -4,11 +4,14 @@ package cuda
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"time"
 	"unsafe"
 
 	"gridbuf/internal/handle"
+	"gridbuf/internal/stop"
+	"gridbuf/internal/work"
 )
 
 // Kind is a kind of memory.
@@ -236,8 +239,8 @@ func NewStream(device int) (Stream, error) {
 	return Stream(s), err
 }
 
-// DestroyStream ends a stream of NewStream once its work is done, without waiting for that.
-func DestroyStream(device int, s Stream) {
+// FreeStream gives a stream of NewStream back once its work is done, without waiting for that.
+func FreeStream(device int, s Stream) {
 	C.gb_cuda_destroy_stream(C.int(device), C.gb_cuda_stream(s))
 }
 
@@ -261,10 +264,30 @@ func (q Queue) Record() (*Event, error) {
 }
 
 // Done asks whether the work is done.
-func (v *Event) Done() (bool, error) { return v.Wait(0) }
+func (v *Event) Done() (bool, error) { return v.wait(0) }
 
-// Wait waits for the work, for so long at most, and says whether it is done.
-func (v *Event) Wait(most time.Duration) (bool, error) {
+// Wait waits until the work is done. The context, which may be nil, is asked first and while the
+// host waits; after its end the work goes on.
+func (v *Event) Wait(ctx context.Context) error {
+	for {
+		if err := stop.Asked(ctx); err != nil {
+			return err
+		}
+		most := int64(work.Slice)
+		if ctx != nil {
+			if end, ok := ctx.Deadline(); ok {
+				most = max(min(most, time.Until(end).Nanoseconds()), 0)
+			}
+		}
+		done, err := v.wait(most)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// wait is Done after at most so many nanoseconds.
+func (v *Event) wait(most int64) (bool, error) {
 	if err := refuseFault(eventName, v.event.Fault()); err != nil {
 		return false, err
 	}

@@ -29,7 +29,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 		},
 		Funcs: []any{
 			cuda.Alloc, cuda.AllocPlan, cuda.CopyStrided, cuda.HostSide, cuda.Describe,
-			cuda.DestroyStream, cuda.Devices, cuda.Find, cuda.LiveBlocks, cuda.NewStream,
+			cuda.FreeStream, cuda.Devices, cuda.Find, cuda.LiveBlocks, cuda.NewStream,
 			cuda.Owner, cuda.PointerAttributes, cuda.PoolStats, cuda.SetCacheBound, cuda.SetLimit,
 			cuda.Start, cuda.Started, cuda.Synchronize, cuda.Trim,
 		},

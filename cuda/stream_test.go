@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"context"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -17,7 +18,7 @@ func newStream(t *testing.T) cuda.Stream {
 	t.Helper()
 	s, err := cuda.NewStream(0)
 	require.NoError(t, err)
-	t.Cleanup(func() { cuda.DestroyStream(0, s) })
+	t.Cleanup(func() { cuda.FreeStream(0, s) })
 	return s
 }
 
@@ -140,7 +141,7 @@ func dropStream(t *testing.T) {
 		require.NoError(t, on(0, s).Set(address, 1, 1, 1<<20))
 	}
 	freed.Free()
-	cuda.DestroyStream(0, s)
+	cuda.FreeStream(0, s)
 	held.Free()
 	other := take(t, cuda.DeviceMemory, 1<<20, 0)
 	assert.NotContains(t, addresses, other.Address())
@@ -210,18 +211,18 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 	e, err := on(0, 0).Record()
 	require.NoError(t, err)
 	defer e.Free()
-	done, err := e.Wait(3 * time.Millisecond)
-	require.NoError(t, err)
-	assert.False(t, done)
+	soon, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
+	defer cancel()
+	assert.ErrorIs(t, e.Wait(soon), context.DeadlineExceeded)
 	queries := faketest.Count("cuEventQuery")
 	assert.Less(t, queries, int64(60), "it sleeps between two questions")
 	faketest.RunEvery(100)
-	done, err = e.Wait(time.Minute)
+	err = e.Wait(t.Context())
 	faketest.RunEvery(0)
 	require.NoError(t, err)
-	assert.True(t, done)
+	assert.ErrorIs(t, e.Wait(soon), context.DeadlineExceeded, "asked first")
 	calls := faketest.Count("")
-	done, err = e.Done()
+	done, err := e.Done()
 	require.NoError(t, err)
 	assert.True(t, done)
 	assert.Equal(t, calls, faketest.Count(""), "a done event is not asked about again")
@@ -264,9 +265,7 @@ func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 					if i%2 == 0 {
 						e, err := on(0, s).Record()
 						assert.NoError(t, err)
-						done, err := e.Wait(time.Minute)
-						assert.NoError(t, err)
-						assert.True(t, done)
+						assert.NoError(t, e.Wait(t.Context()))
 						e.Free()
 						for _, v := range []int64{0, span / 2, span - 1} {
 							assert.Equal(t, value, faketest.Host(host.Address(), int(span))[v])

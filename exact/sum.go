@@ -7,6 +7,7 @@ import "C"
 import (
 	"math"
 	"math/big"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -73,6 +74,12 @@ func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) erro
 		return alloc.ErrNoMemory.Errorf("no memory for a sum")
 	}
 	defer C.free(unsafe.Pointer(task))
+	var pins runtime.Pinner // memory of Go's stays in place, C's is not touched
+	defer pins.Unpin()
+	pins.Pin(x.Data)
+	if y != nil {
+		pins.Pin(y.Data)
+	}
 	task.a = view(&x, &task.shape, &task.a_strides)
 	var b *C.gb_copy_view
 	if y != nil {

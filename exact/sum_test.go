@@ -170,3 +170,16 @@ func TestSumsOfProcessesAddUpWordByWord(t *testing.T) {
 	words.Merge(new(Sum))
 	assert.Equal(t, whole, words)
 }
+
+func TestMemoryOfGo(t *testing.T) {
+	numbers := []float64{1e16, 1, -1e16}
+	view := transfer.View{
+		Data: unsafe.Pointer(&numbers[0]), Type: alloc.Float64, ItemSize: 8,
+		Shape: []int64{3}, Strides: []int64{8},
+	}
+	var sum, squares Sum
+	require.NoError(t, sum.Add(view, transfer.Options{}))
+	require.NoError(t, squares.AddProducts(view, view, transfer.Options{}))
+	assert.Equal(t, 1.0, sum.Float64())
+	assert.Equal(t, 2e32, squares.Float64())
+}

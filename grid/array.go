@@ -46,12 +46,11 @@ type Array[T Element] struct {
 // Halo is the width of the halo on the two sides of an index.
 type Halo struct{ Before, After int64 }
 
-// memory is shared by an array and its views. One of buffer, tensor and slice is set, or none where
-// the caller of FromView keeps the memory.
+// memory is shared by an array and its views. It has neither buffer nor tensor where it is of a Go
+// slice, or where the caller of FromView keeps it.
 type memory struct {
 	buffer   *alloc.Buffer
 	tensor   *dlpack.Managed
-	slice    unsafe.Pointer // the first element of a Go slice, pinned during calls into C
 	readOnly bool
 	freed    atomic.Bool
 }
@@ -107,7 +106,7 @@ func Of[T Element](elements []T, shape ...int64) (*Array[T], error) {
 	}
 	first := unsafe.Pointer(unsafe.SliceData(elements))
 	return &Array[T]{
-		memory: &memory{slice: first}, data: first, shape: slices.Clone(shape), strides: strides,
+		memory: &memory{}, data: first, shape: slices.Clone(shape), strides: strides,
 	}, nil
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // View describes the array for the packages that work on views: transfer, exact, gufunc and cuda.
-// While C works on memory of Go's, the caller pins it; Fill, CopyFrom and Sum do so themselves.
+// Functions of transfer, exact and gufunc pin memory of Go's while they work on it; a transfer.Job
+// does not.
 func (a *Array[T]) View() alloc.View {
 	a.check()
 	return alloc.View{
@@ -20,13 +21,9 @@ func (a *Array[T]) View() alloc.View {
 	}
 }
 
-// borrowed is View without copies, for calls that keep nothing; memory of Go's stays in place until
-// unpin.
-func (a *Array[T]) borrowed(pins *runtime.Pinner) alloc.View {
+// borrowed is View without copies, for calls that keep nothing.
+func (a *Array[T]) borrowed() alloc.View {
 	a.check()
-	if a.memory.slice != nil {
-		pins.Pin(a.memory.slice)
-	}
 	t := TypeOf[T]()
 	return alloc.View{Data: a.data, Type: t, ItemSize: t.Size(), Shape: a.shape, Strides: a.strides}
 }
@@ -51,9 +48,7 @@ func (a *Array[T]) Fill(value T, opts ...transfer.Options) error {
 	if err := a.checkWrite("array"); err != nil {
 		return err
 	}
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	err := transfer.Fill(a.borrowed(&pins), value, first(opts))
+	err := transfer.Fill(a.borrowed(), value, first(opts))
 	runtime.KeepAlive(a)
 	return err
 }
@@ -64,9 +59,7 @@ func Copy[D, S Element](dst *Array[D], src *Array[S], opts ...transfer.Options) 
 	if err := dst.checkWrite("dst"); err != nil {
 		return err
 	}
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	err := transfer.Copy(dst.borrowed(&pins), src.borrowed(&pins), first(opts))
+	err := transfer.Copy(dst.borrowed(), src.borrowed(), first(opts))
 	runtime.KeepAlive(dst)
 	runtime.KeepAlive(src)
 	return err
@@ -75,10 +68,8 @@ func Copy[D, S Element](dst *Array[D], src *Array[S], opts ...transfer.Options) 
 // Sum is the sum of all elements, rounded once: the same for every order of the elements. Complex
 // elements and bools have none; package exact has sums beyond float64 and of products.
 func (a *Array[T]) Sum(opts ...transfer.Options) (float64, error) {
-	var pins runtime.Pinner
-	defer pins.Unpin()
 	var sum exact.Sum
-	if err := sum.Add(a.borrowed(&pins), first(opts)); err != nil {
+	if err := sum.Add(a.borrowed(), first(opts)); err != nil {
 		return 0, err
 	}
 	runtime.KeepAlive(a)

@@ -431,7 +431,7 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 	c.job = run
 	j := &job{run, r.c().call}
 	defer j.drop()
-	return j.work(nil, workers)
+	return j.work(context.Background(), workers)
 }
 
 func (r *Reduction) outcome(c *C.gb_gu_reducing) *Outcome {

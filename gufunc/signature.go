@@ -370,8 +370,9 @@ func (e *expr) String() string {
 			l = "(" + l + ")"
 		}
 	}
-	if simple := e.right.op == opName || e.right.op == opNumber; !simple &&
-		(e.op != '+' && !(e.op == '-' && (e.right.op == '*' || e.right.op == '/'))) {
+	simple := e.right.op == opName || e.right.op == opNumber
+	product := e.right.op == '*' || e.right.op == '/'
+	if !simple && e.op != '+' && (e.op != '-' || !product) {
 		r = "(" + r + ")"
 	}
 	return l + string(e.op) + r

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -155,8 +156,9 @@ func ExampleGUFunc_Call() {
 
 	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})
 	defer r.Free()
-	fmt.Println(r.SomeFailed(), r.Codes, items(r.Outputs[0])[0], items(r.Outputs[0])[2])
-	// Output: true [0 128 0] 1 3
+	halves := unsafe.Slice((*float64)(r.Outputs[0].Data), 3)
+	fmt.Println(r.SomeFailed(), r.Codes[1] == gufunc.CodePanic, halves[0], halves[2])
+	// Output: true true 1 3
 }
 
 func ExampleParseSignature() {

@@ -198,7 +198,8 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 		if a.Weak == Strong {
 			return CanCast(a.Type, to)
 		}
-		if r := int(a.Weak); r > highest && !(a.Weak == WeakComplex && strong.Kind() == 'f') {
+		complexOfFloats := a.Weak == WeakComplex && strong.Kind() == 'f'
+		if int(a.Weak) > highest && !complexOfFloats {
 			return CanCast(weakDefault[a.Weak], to)
 		}
 		return rank(to.Kind()) >= int(a.Weak) && to.Kind() != 'M' && to.Kind() != 'm'

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"gridbuf/internal/stop"
@@ -21,11 +22,18 @@ type Options struct {
 // Copy copies the values of src into dst, which has the same shape. See the package
 // comment for conversions and overlap.
 func Copy(dst, src View, opts Options) error {
+	var pins runtime.Pinner // memory of Go's stays in place, C's is not touched
+	defer pins.Unpin()
+	pins.Pin(dst.Data)
+	pins.Pin(src.Data)
 	return opts.finish(func() (*Job, error) { return PlanCopy(dst, src) })
 }
 
 // Fill sets every element of dst to value; see [PlanFill].
 func Fill(dst View, value any, opts Options) error {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(dst.Data)
 	return opts.finish(func() (*Job, error) { return PlanFill(dst, value) })
 }
 

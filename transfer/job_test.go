@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,4 +111,25 @@ func TestATargetThatRepeats(t *testing.T) {
 	dst := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{5}, Strides: []int64{0}}
 	require.NoError(t, Copy(dst, src, Options{}))
 	assert.Equal(t, byte(5), memory[0])
+}
+
+// Go's memory is pinned while C works on it: GOEXPERIMENT=cgocheck2 ends the process otherwise.
+func TestMemoryOfGo(t *testing.T) {
+	src, dst := []float64{1, 2, 3, 4, 5, 6}, make([]float32, 6)
+	view := func(data unsafe.Pointer, kind alloc.Type, size int64) View {
+		return View{
+			Data: data, Type: kind, ItemSize: size, Shape: []int64{6}, Strides: []int64{size},
+		}
+	}
+	from := view(unsafe.Pointer(&src[0]), alloc.Float64, 8)
+	to := view(unsafe.Pointer(&dst[0]), alloc.Float32, 4)
+	require.NoError(t, Copy(to, from, Options{}))
+	assert.Equal(t, []float32{1, 2, 3, 4, 5, 6}, dst)
+	require.NoError(t, Fill(from, 7, Options{}))
+	assert.Equal(t, []float64{7, 7, 7, 7, 7, 7}, src)
+	reversed := from
+	reversed.Data, reversed.Strides = unsafe.Pointer(&src[5]), []int64{-8}
+	src[0] = 1
+	require.NoError(t, Copy(to, reversed, Options{}))
+	assert.Equal(t, []float32{7, 7, 7, 7, 7, 1}, dst)
 }

@@ -123,7 +123,7 @@ func sameValue(kind alloc.Type, a, b []byte) bool {
 	_, ofB := parts(kind, b)
 	nan := func(part []byte) bool { return math.IsNaN(n.read(unsafe.Pointer(&part[0]))) }
 	for i := range ofA {
-		if !slices.Equal(ofA[i], ofB[i]) && !(nan(ofA[i]) && nan(ofB[i])) {
+		if !slices.Equal(ofA[i], ofB[i]) && (!nan(ofA[i]) || !nan(ofB[i])) {
 			return false
 		}
 	}

@@ -262,10 +262,10 @@ func (p *Answer) setBoundary(s *alloc.Spec) error {
 
 // rowItems is what the fastest index is rounded up to, in items.
 func (p *Answer) rowItems(s *alloc.Spec) int64 {
-	switch {
-	case s.Padding == alloc.PadAsPreset:
+	switch s.Padding {
+	case alloc.PadAsPreset:
 		return alignment(s)
-	case s.Padding == alloc.PadToBoundary:
+	case alloc.PadToBoundary:
 		return p.ByteAlignment / gcd(p.ByteAlignment, max(p.ItemSize, 1))
 	}
 	return s.Padding
