@@ -54,6 +54,17 @@ types:
 	$(PY) -m ruff check . && $(PY) -m ruff format --check . && $(PY) -m mypy
 	cd tests && $(abspath $(PY)) -m mypy.stubtest gridbuf._core --allowlist stubtest_allowlist.txt --ignore-unused-allowlist --ignore-disjoint-bases --concise
 
+## make gt4py   the tests of gridbuf.interop with the oldest gt4py and the newest, each in .venvs/
+GT4PY := 1.0.4 1.1.9 1.2.3
+gt4py: build
+	for version in $(GT4PY); do \
+	    test -e .venvs/gt4py-$$version || { $(PYTHON) -m venv .venvs/gt4py-$$version && \
+	        .venvs/gt4py-$$version/bin/python -m pip install --quiet gt4py==$$version pytest hypothesis; } || exit 1; \
+	    echo "gt4py $$version"; \
+	    (cd tests && PYTHONPATH=$(CURDIR) ../.venvs/gt4py-$$version/bin/python -m pytest -q -p no:cacheprovider -W ignore \
+	        interop/test_gt4py.py interop/test_gt4py_install.py interop/test_fields_in_stencils.py -k "not gtfn") || exit 1; \
+	done
+
 ## make wheel   build the wheel into dist/
 wheel: $(PY)
 	rm -rf dist build
@@ -90,7 +101,7 @@ test-free-threaded:
 	tests/free_threaded.sh $(ARGS)
 
 # The demo's last part runs on 4 processes where there is an MPI. Debian's is installed for root, who may; nobody else is asked for a password.
-.PHONY: mpi
+.PHONY: mpi gt4py
 mpi:
 	@command -v mpirun >/dev/null && exit 0; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \

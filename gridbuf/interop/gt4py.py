@@ -15,9 +15,11 @@ Examples
 """
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+import gt4py
 import gt4py.storage.cartesian.interface as interface
 import numpy as np
 
@@ -40,7 +42,9 @@ except ImportError:  # gt4py before 1.1.10 has the same names there
 # ---- programs that stay as they are ----
 
 
-_NEXT = "gt4py.next.custom_layout_allocators"
+# The allocators of gt4py.next, and those of 1.0 and 1.1.
+_NEXT = "gt4py.next.custom_layout_allocators", "gt4py.next.allocators"
+_OF = " of gt4py "  # between the name of a layout and the version that has it
 
 
 def _on() -> Callable[[], None]:
@@ -49,31 +53,37 @@ def _on() -> Callable[[], None]:
     exchange((theirs[name], ours[name]) for name in _OURS)
     put_back: list[Callable[[], None]] = []
 
-    def in_next() -> None:
-        put_back.append(_exchange_next())
-
-    when_imported(_NEXT, in_next)
+    waiting = [(name, functools.partial(_in_next, name, put_back)) for name in _NEXT]
+    for name, call in waiting:
+        when_imported(name, call)
 
     def off() -> None:
         exchange((ours[name], theirs[name]) for name in _OURS)
-        forget(_NEXT, in_next)
+        for name, call in waiting:
+            forget(name, call)
         for call in put_back:
             call()
 
     return off
 
 
+def _in_next(name: str, put_back: list[Callable[[], None]]) -> None:
+    put_back.append(_exchange_next(importlib.import_module(name)))
+
+
 def _storage_function(theirs: Any, ours: Any) -> Any:
-    """ours where the backend is one that both know, theirs for the rest."""
-    answers: dict[Any, tuple[Any, bool]] = {}
+    """ours where the layout of the backend is gt4py's own, theirs for the rest."""
+    answers: dict[Any, tuple[Any, str | None]] = {}
 
     @functools.wraps(theirs)
     def function(*args: Any, backend: Any, **kwargs: Any) -> Any:
         known = registry.REGISTRY.get(backend)
         answer = answers.get(backend)
         if answer is None or answer[0] is not known:  # not asked yet, or registered anew
-            answer = answers[backend] = known, _is_ours(backend, known)
-        return (ours if answer[1] else theirs)(*args, backend=backend, **kwargs)
+            answer = answers[backend] = known, _preset_of(backend, known)
+        if answer[1] is None:
+            return theirs(*args, backend=backend, **kwargs)
+        return ours(*args, backend=answer[1], **kwargs)
 
     return function
 
@@ -85,6 +95,7 @@ def _from_array(data: Any, dtype: Any = float, **asked: Any) -> Any:
     try:
         return from_array(data, dtype=dtype, **asked)
     except TypeError:
+        asked["backend"] = asked["backend"].partition(_OF)[0]
         return getattr(interface.from_array, "__wrapped__", interface.from_array)(
             data, dtype, **asked
         )
@@ -100,12 +111,25 @@ _OURS = {
 _DIMS = (("I", "J", "K"), ("I", "J"), ("K",), ("I", "J", "K", "0"))
 
 
-def _is_ours(backend: Any, known: Any) -> bool:
-    """Whether the preset that gt4py has under this name is the one of that name here, and not
-    the program's own.
+def _preset_of(backend: Any, known: Any) -> str | None:
+    """The preset for a layout of gt4py's; None where the layout is of a GPU, or the program's
+    own.
     """
     if known is None or known["device"] != "cpu" or backend not in _core.backends():
-        return False
+        return None
+    if _is_as_here(backend, known):
+        return str(backend)
+    layout = known["layout_map"]
+    if not getattr(layout, "__module__", "").startswith("gt4py."):
+        return None
+    name = f"{backend}{_OF}{gt4py.__version__}"  # older versions have other orders of strides
+    if name not in _core.backends():
+        _core.register_backend(name, layout=layout, alignment=known["alignment"])
+    return name
+
+
+def _is_as_here(backend: str, known: Any) -> bool:
+    """Whether a layout of gt4py's is that of the preset of this name."""
     _, alignment, device = _core.preset(backend)
     if device != "cpu" or alignment % known["alignment"]:
         return False
@@ -117,16 +141,15 @@ def _is_ours(backend: Any, known: Any) -> bool:
         return False
 
 
-def _exchange_next() -> Callable[[], None]:
+def _exchange_next(allocators: Any) -> Callable[[], None]:
     """All of gt4py.next's own allocators, those that its backends carry included, are of one
     class.
     """
     from gt4py._core import definitions
-    from gt4py.next import custom_layout_allocators
 
     from gridbuf.interop.gt4py_allocator import allocate
 
-    cls: Any = custom_layout_allocators.BaseFieldBufferAllocator
+    cls: Any = allocators.BaseFieldBufferAllocator
     theirs = cls.__gt_allocate__
 
     @functools.wraps(theirs)
@@ -167,19 +190,9 @@ layouts that a program has registered, stay gt4py's. Calling it again changes no
 )
 
 
-def with_numpy() -> Callable[[], None]:
-    """For programs on gt4py that allocate by NumPy, too: `install` and
-    `gridbuf.interop.numpy.enable`, until the result is called.
-    """
-    from gridbuf.interop import numpy as handler
-
-    storage, memory = _installation.hold(), handler.hold()
-
-    def off() -> None:
-        memory()
-        storage()
-
-    return off
+def hold() -> Callable[[], None]:
+    """Install, until the result is called."""
+    return _installation.hold()
 
 
 # ---- programs that are written for gridbuf ----

@@ -10,13 +10,13 @@ Examples
 """
 
 from gridbuf.interop.exchanging import doors
-from gridbuf.interop.gt4py import with_numpy
+from gridbuf.interop.gt4py_and_numpy import hold
 
 __all__ = ["install", "installed", "uninstall"]
 
 _, install, uninstall, installed = doors(
     __name__,
-    with_numpy,
+    lambda: hold("icon4py"),
     "ICON4Py",
     """This is `gridbuf.interop.gt4py.install` with `gridbuf.interop.numpy.enable`, for this thread
 and those started later. Local fields that a granule allocates in every step are where that pays:

@@ -15,7 +15,11 @@ pytest.importorskip("gt4py.cartesian")
 gbg = pytest.importorskip("gridbuf.interop.gt4py")
 gtx = pytest.importorskip("gt4py.next")
 from gt4py._core import definitions  # noqa: E402
-from gt4py.next import custom_layout_allocators  # noqa: E402
+
+try:
+    from gt4py.next import custom_layout_allocators
+except ImportError:  # gt4py 1.0 and 1.1.0
+    from gt4py.next import allocators as custom_layout_allocators
 
 CELL, EDGE = gtx.Dimension("Cell"), gtx.Dimension("Edge")
 K = gtx.Dimension("K", gtx.DimensionKind.VERTICAL)
@@ -87,7 +91,7 @@ def test_it_is_what_gt4py_takes_for_an_allocator() -> None:
 def test_the_default_allocator_of_a_process_can_be_ours() -> None:
     code = (
         "import gt4py.next as gtx, gridbuf as gb, gridbuf.interop.gt4py as gbg\n"
-        "from gt4py.next.custom_layout_allocators import device_allocators\n"
+        f"from {custom_layout_allocators.__name__} import device_allocators\n"
         "device_allocators[gbg.allocator().device_type] = gbg.allocator()\n"
         "print(gb.memory.buffer_id(gtx.zeros({gtx.Dimension('I'): 4}).ndarray) is not None)"
     )
@@ -141,12 +145,11 @@ def test_fields_of_gt4py_next_and_back() -> None:
 
 def test_our_presets_in_gt4py_storage() -> None:
     import gt4py.storage
-    from gt4py.storage.cartesian import layout_registry
 
-    known = dict(layout_registry.REGISTRY)
+    known = dict(gbg.registry.REGISTRY)
     for name in ("gtx86", "gtmc", "gtcuda", "C", "F"):
-        layout_registry.REGISTRY.pop(name, None)  # another test may have registered them
-    before = dict(layout_registry.REGISTRY)
+        gbg.registry.REGISTRY.pop(name, None)  # another test may have registered them
+    before = dict(gbg.registry.REGISTRY)
     gb.register_backend(
         "test:asked_later", layout=lambda dims: 1 // 0
     )  # only who allocates with it hears of that
@@ -159,7 +162,7 @@ def test_our_presets_in_gt4py_storage() -> None:
             "C",
             "F",
         } <= set(added)
-        assert all(layout_registry.REGISTRY[name] is before[name] for name in before)
+        assert all(gbg.registry.REGISTRY[name] is before[name] for name in before)
         assert gbg.register_presets() == ()
         for name in ("gtx86", "gtmc", "C", "F"):
             for dims in ("IJK", "IJ", "IK", "JK", "K"):
@@ -168,17 +171,17 @@ def test_our_presets_in_gt4py_storage() -> None:
                 )
                 plan = gb.plan((9, 5, 6)[: len(dims)], backend=name, dimensions=dims)
                 assert np.argsort(array.strides).tolist() == np.argsort(plan.strides).tolist()
-                assert layout_registry.REGISTRY[name]["is_optimal_layout"](array, tuple(dims))
-                assert array.ctypes.data % (8 * layout_registry.REGISTRY[name]["alignment"]) == 0
-        assert not layout_registry.REGISTRY["F"]["is_optimal_layout"](np.zeros((4, 5)), ("I", "J"))
+                assert gbg.registry.REGISTRY[name]["is_optimal_layout"](array, tuple(dims))
+                assert array.ctypes.data % (8 * gbg.registry.REGISTRY[name]["alignment"]) == 0
+        assert not gbg.registry.REGISTRY["F"]["is_optimal_layout"](np.zeros((4, 5)), ("I", "J"))
         assert (
-            layout_registry.REGISTRY["gtmc"]["alignment"] * 8
+            gbg.registry.REGISTRY["gtmc"]["alignment"] * 8
             == gb.plan((1,), backend="gtmc", byte_alignment=1).byte_alignment
         )
-        assert layout_registry.REGISTRY["gtcuda"]["device"] == "gpu"
+        assert gbg.registry.REGISTRY["gtcuda"]["device"] == "gpu"
     finally:
-        layout_registry.REGISTRY.clear()
-        layout_registry.REGISTRY.update(known)
+        gbg.registry.REGISTRY.clear()
+        gbg.registry.REGISTRY.update(known)
 
 
 @pytest.fixture(scope="module")
