@@ -53,14 +53,14 @@ def _on() -> Callable[[], None]:
     exchange((theirs[name], ours[name]) for name in _OURS)
     put_back: list[Callable[[], None]] = []
 
-    waiting = [(name, functools.partial(_in_next, name, put_back)) for name in _NEXT]
-    for name, call in waiting:
-        when_imported(name, call)
+    waiting = {name: functools.partial(_in_next, name, put_back) for name in _NEXT}
+    for name in _NEXT:
+        when_imported(name, waiting[name])
 
     def off() -> None:
         exchange((ours[name], theirs[name]) for name in _OURS)
-        for name, call in waiting:
-            forget(name, call)
+        for name in _NEXT:
+            forget(name, waiting[name])
         for call in put_back:
             call()
 

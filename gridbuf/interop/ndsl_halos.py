@@ -1,5 +1,5 @@
-"""NDSL's halo updates by `gridbuf.distributed`: updaters with the methods of NDSL's own, and the same
-bits.
+"""NDSL's halo updates by `gridbuf.distributed`: updaters with the methods of NDSL's own, and the
+same bits.
 
 What NDSL's communicator hands out is exchanged for these where the communicator is mpi4py's and the
 quantities are on the host, in both horizontal dims. Everything else stays NDSL's: other

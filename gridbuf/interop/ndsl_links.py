@@ -1,5 +1,5 @@
-"""The links of NDSL's partitioners: every halo and every shared edge is filled from where NDSL's own
-updaters fill it.
+"""The links of NDSL's partitioners: every halo and every shared edge is filled from where NDSL's
+own updaters fill it.
 
 A rank is a block, and a tile of its own; NDSL's boundaries say what lies beside it.
 """
@@ -58,23 +58,27 @@ class NDSLLinks(LinkBuilder):
         self._partitioner = partitioner
         self._beside = lru_cache(maxsize=64)(self._find_beside)
 
-    def _find_beside(self, rank: int) -> list[tuple[int, Any]]:
+    def _find_beside(self, rank: int) -> list[tuple[int, int, Any]]:
+        """The kinds of a rank's boundaries, the ranks beyond, and the boundaries."""
         found = [
             (kind, self._partitioner.boundary(kind, rank)) for kind in constants.BOUNDARY_TYPES
         ]
-        return [(kind, boundary) for kind, boundary in found if boundary is not None]
+        return [
+            (kind, int(boundary.to_rank), boundary)  # NDSL has NumPy's integers, too
+            for kind, boundary in found
+            if boundary is not None
+        ]
 
-    def _pairs(self, rank: int, source: int | None) -> list[tuple[int, Any, int, Any]]:
+    def _pairs(self, rank: int, source: int | None) -> list[tuple[int, int, Any, int, Any]]:
         """The boundaries of a rank, each with the one that leads back. Where two ranks share
         several, the first goes with the first, as in NDSL's messages.
         """
         found, seen = [], dict[int, int]()
-        for kind, boundary in self._beside(rank):
-            there = boundary.to_rank
+        for kind, there, boundary in self._beside(rank):
             nth = seen[there] = seen.get(there, -1) + 1
             if source is None or there == source:
-                back = [each for each in self._beside(there) if each[1].to_rank == rank]
-                found.append((kind, boundary, *back[nth]))
+                back = [each for each in self._beside(there) if each[1] == rank]
+                found.append((kind, there, boundary, back[nth][0], back[nth][2]))
         return found
 
     def crossings(self, axes: Index) -> list[tuple[str, Map]]:
@@ -82,10 +86,10 @@ class NDSLLinks(LinkBuilder):
             return []
         found: dict[Map, str] = {}
         for block in self.decomposition.blocks():
-            for _, boundary in self._beside(block.number):
+            for _, there, boundary in self._beside(block.number):
                 how = Map(*turned(boundary.n_clockwise_rotations), (0, 0))
                 if not how.moves_only:
-                    what = f"the way from rank {boundary.from_rank} to rank {boundary.to_rank}"
+                    what = f"the way from rank {block.number} to rank {there}"
                     found.setdefault(how, what)
         return [(where, how) for how, where in found.items()]
 
@@ -96,7 +100,7 @@ class NDSLLinks(LinkBuilder):
         self, geometry: Geometry, block: Block, corners: bool = True, source: Block | None = None
     ) -> list[Link]:
         links = []
-        for kind, boundary, _, back in self._pairs(
+        for kind, there, boundary, _, back in self._pairs(
             block.number, None if source is None else source.number
         ):
             if not corners and kind in constants.CORNER_BOUNDARY_TYPES:
@@ -105,11 +109,11 @@ class NDSLLinks(LinkBuilder):
             width = geometry.halos[0][0]
             to = boundary.recv_slice(self._described(block.number, geometry.positions, width))
             positions = [geometry.positions[axis] for axis in axes]
-            come = back.send_slice(self._described(boundary.to_rank, positions, width))
+            come = back.send_slice(self._described(there, positions, width))
             links.append(
                 Link(
                     block.number,
-                    boundary.to_rank,
+                    there,
                     tuple([each.start - width for each in to]),
                     tuple([each.stop - each.start for each in to]),
                     tuple(
@@ -140,7 +144,7 @@ class NDSLLinks(LinkBuilder):
         west edge that is the same.
         """
         links = []
-        for kind, boundary, theirs, back in self._pairs(block.number, None):
+        for kind, there, _, theirs, back in self._pairs(block.number, None):
             if kind not in HIGH or theirs not in LOW:
                 continue
             across = HIGH.index(kind)
@@ -151,14 +155,12 @@ class NDSLLinks(LinkBuilder):
             at[across], shape[across] = shape[across], 1
             source_at = [
                 0 if sign > 0 or axis == across else n - 1
-                for axis, sign, n in zip(
-                    axes, signs, self.whole.tiles[boundary.to_rank], strict=True
-                )
+                for axis, sign, n in zip(axes, signs, self.whole.tiles[there], strict=True)
             ]
             links.append(
                 Link(
                     block.number,
-                    boundary.to_rank,
+                    there,
                     tuple(at),
                     tuple(shape),
                     tuple(source_at),
@@ -169,7 +171,7 @@ class NDSLLinks(LinkBuilder):
         return sorted(links, key=BY_BLOCKS)
 
     def near(self, geometry: Geometry, block: Block, synchronised: bool = False) -> set[int]:
-        return {block.number} | {each.to_rank for _, each in self._beside(block.number)}
+        return {block.number} | {there for _, there, _ in self._beside(block.number)}
 
 
 @on_all_ranks

@@ -13,6 +13,9 @@ NumPy keeps its memory handler (NEP 49) in a context variable. What follows:
   NumPy's memory until it calls `enable()` or enters `memory()` itself.
 * A forked process inherits what its parent's thread had; a spawned one starts with NumPy's memory.
 * A limit (`gridbuf.memory.set_limit`) holds for these arrays too; the MemoryError is then NumPy's.
+* glibc is told to keep what other libraries free (`mallopt`: blocks up to 1 GiB from its heap,
+  which is trimmed at 2 GiB), unless MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ or GLIBC_TUNABLES say
+  something else; this stays after `disable()`. With another C library nothing happens.
 * An array keeps the handler it was made with, so that it may live as long as it likes,
   grow, and be freed anywhere, also after `disable()`.
 
@@ -36,6 +39,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.interop.exchanging import Installation
+from gridbuf.interop.glibc import keep_blocks
 
 __all__ = ["disable", "enable", "enabled", "memory"]
 
@@ -204,6 +208,7 @@ def _switch_on() -> Callable[[], None]:
     global _plain_start
     _plain_start = threading.Thread.start
     threading.Thread.start = _start  # type: ignore[assignment, method-assign]
+    keep_blocks()
     return _switch_off
 
 

@@ -44,7 +44,7 @@ def test_index_arrays_are_numpys(shapes: list[tuple[int, ...]], dtype: str, back
     dims = "IJK"[: len(shapes[0])]
     grid = gbd.links(shapes, links, dims, halo=width)
     T = grid.zeros((*dims, "0"), dtype, sizes={"0": 3}, backend=backend)
-    fields = T if isinstance(T, list) else [T]
+    fields = [f for _, f in grid.each(T)]
     for f in fields:
         f[...] = (rng.random(f.shape) * 1000).astype(dtype)
     wanted = expected([f.numpy().copy() for f in fields], links, width)

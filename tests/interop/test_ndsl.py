@@ -1,5 +1,5 @@
-"""Halos and shared edges by NDSL's own updaters and by gridbuf's links of its partitioners: the same
-bits. All ranks are in this process, NDSL's by its LocalComm.
+"""Halos and shared edges by NDSL's own updaters and by gridbuf's links of its partitioners: the
+same bits. All ranks are in this process, NDSL's by its LocalComm.
 """
 
 import copy
@@ -126,9 +126,7 @@ def test_halos_of_vectors(kind: type, layout: int, dims: Any) -> None:
     u, v = copy.deepcopy((xs, ys))
     updaters = []
     for rank, x, y in zip(ranks, xs, ys, strict=True):
-        updaters.append(
-            rank.get_vector_halo_updater([specification(x, 2)], [specification(y, 2)])
-        )
+        updaters.append(rank.get_vector_halo_updater([specification(x, 2)], [specification(y, 2)]))
         updaters[-1].start([x], [y])
     on_all(updaters)
     fields = ([field_of(q, 2) for q in each] for each in (u, v))
