@@ -7,6 +7,7 @@ lines, patches   the program's line that runs; functions of other packages, exch
 collectors       allocations, copies, stencils (programs), messages (datatypes)
 benchmark        measurements beside the program: layouts, a pool, the whole program (stopwatch)
 report           all of it as one dictionary, and the cost of watching
+ranks            one report for all ranks of MPI
 output           recommendations and table in words, to the error stream and to files
 
 docs/watch.md is the user's side.
@@ -62,6 +63,7 @@ def run(arguments: argparse.Namespace) -> Any:
     undo = install(book, measure=arguments.measure)
     try:
         output.status = commands.execute(words, way=arguments.way)
+        output.returned = True
         return output.status
     except KeyboardInterrupt:
         output.apply = False  # four more runs are not what Ctrl-C asks for

@@ -17,7 +17,7 @@ from typing import Any
 
 from gridbuf.commands import UsageError
 from gridbuf.machine import JOB_VARIABLES
-from gridbuf.watch import allocations, benchmark
+from gridbuf.watch import allocations, benchmark, ranks
 from gridbuf.watch.recommendations import advice
 from gridbuf.watch.records import Book
 from gridbuf.watch.report import report
@@ -243,6 +243,7 @@ class Output:
         self.html = None if html is None else _writable("--html", html)
         self.folder, self.environment = os.getcwd(), dict(os.environ)
         self.status: Any = None  # the program's, as `sys.exit` takes it
+        self.returned = False  # whether the program has ended by itself, with this status
         self.live = (
             Live(book, lambda: report(book, program, final=False), self.errors) if live else None
         )
@@ -258,13 +259,34 @@ class Output:
         except Exception:
             self._failed("the report")
             return
-        self._each(
-            "the table", lambda: self.errors.say(f"\n{text(found, color=self.errors.is_colored())}")
-        )
+        try:
+            whole_job = self._of_all_ranks(found) if whole else found
+        except Exception:
+            self._failed("the report for all ranks")
+            whole_job = found
+        if whole_job is not None and "ranks" in whole_job:
+            found["ranks"] = whole_job["ranks"]
         self._each(
             "--json", lambda: self._write(self.json, lambda: json_module.dumps(found, indent=1))
         )
-        self._each("--html", lambda: self._write(self.html, lambda: page(found)))
+        if whole_job is not None:
+            self._each(
+                "the table",
+                lambda: self.errors.say(f"\n{text(whole_job, color=self.errors.is_colored())}"),
+            )
+        self._each("--html", lambda: self._write(self.html, lambda: page(whole_job or found)))
+
+    def _of_all_ranks(self, found: dict[str, Any]) -> dict[str, Any] | None:
+        """On rank 0 the report for all; None where rank 0 has this rank's. A rank that has failed
+        does not wait: the launcher ends the others.
+        """
+        rank = self.book.rank
+        if rank is None or rank[1] == 1 or not self.returned or self.status:
+            return found
+        came = ranks.gather(found)
+        if came is None:
+            return found
+        return ranks.together(came, rank[1]) if came else None
 
     def _each(self, what: str, write: Callable[[], Any]) -> None:
         try:

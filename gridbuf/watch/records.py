@@ -48,7 +48,7 @@ def wanted_alignment(backend: str, itemsize: int) -> int:
     care or is not known.
     """
     try:
-        return _core.preset(backend)[1] * itemsize
+        return max(_core.plan((2,), backend=backend, dimensions=("I",)).byte_alignment, itemsize)
     except Exception:
         return itemsize
 

@@ -6,6 +6,7 @@ import io
 import shutil
 from collections.abc import Sequence
 from html import escape
+from statistics import mean
 from textwrap import fill
 from typing import Any
 
@@ -13,6 +14,7 @@ from gridbuf import _core
 from gridbuf.common import columns
 from gridbuf.explain import nbytes_text
 from gridbuf.explain.picture import svg
+from gridbuf.watch.ranks import awaited, imbalance
 
 MOST = 12  # rows of a table
 WIDE = 100  # columns of a sentence
@@ -26,6 +28,9 @@ Table = tuple[
 def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
     """The report's tables; one without rows is left out."""
     each = [
+        _table("all ranks", ("", "least", "mean", "most", "imbalance"), _ranks(found), most),
+        _table("who waits for whom",
+        ("line", "call", "what", "least", "mean", "most", "they wait for"), _waits(found), most),
         _table("stencil calls",
         ("stencil", "backend", "calls", "total", "median", "least", "measured"), _stencils(found),
         most),
@@ -83,9 +88,12 @@ def _sentence(text: str) -> str:
 
 
 def head(found: dict[str, Any]) -> str:
+    """What ran, for how long, and what watching cost."""
     rank = found.get("rank")
     who = f", rank {rank[0]} of {rank[1]}" if rank and rank[1] > 1 else ""
     lines = [f"gridbuf watch: {' '.join(found['program'])}{who}: {seconds(found['seconds'])}"]
+    if found.get("ranks"):
+        lines += _of_all(found["ranks"])
     own = found.get("own")
     if own:
         lines.append(
@@ -111,6 +119,63 @@ def seconds(s: float) -> str:
                 f"{s * scale:.3g} {unit}" if abs(s) * scale < 1000 else f"{s * scale:,.0f} {unit}"
             )
     return f"{s * 1e9:.0f} ns" if s else "0"
+
+
+def _of_all(ranks: dict[str, Any]) -> list[str]:
+    """Which rank computes longest, and which have not come."""
+    computing, slowest = ranks["computing"], ranks["slowest"]
+    more = imbalance(computing)
+    lines = [
+        f"rank {slowest} computes longest, {seconds(max(computing))}, {more:.0%} above the mean of"
+        f" {len(computing)} ranks: what follows the first two tables is its report"
+    ]
+    missing = sorted(set(range(ranks["size"])) - set(ranks["came"]))
+    if missing:
+        lines.append(f"no report came from {len(missing)} ranks: {', '.join(map(str, missing))}")
+    return lines
+
+
+def _ranks(found: dict[str, Any]) -> list[list[str]]:
+    ranks = found.get("ranks") or {}
+    words = {
+        "computing": ("computing", seconds),
+        "messages": ("in messages", seconds),
+        "stencils": ("stencil calls", seconds),
+        "copies": ("hidden copies", seconds),
+        "page_faults": ("page faults", "{:,.0f}".format),
+    }
+    return [
+        [said, *_least_mean_most(ranks[key], ranks["came"], write), f"{imbalance(ranks[key]):.0%}"]
+        for key, (said, write) in words.items()
+        if any(ranks.get(key, ()))
+    ]
+
+
+def _least_mean_most(values: list[float], ranks: list[int], write: Any) -> list[str]:
+    least, most = min(values), max(values)
+    return [
+        f"{write(least)} (rank {ranks[values.index(least)]})",
+        write(mean(values)),
+        f"{write(most)} (rank {ranks[values.index(most)]})",
+    ]
+
+
+def _waits(found: dict[str, Any]) -> list[list[str]]:
+    ranks = found.get("ranks") or {"lines": []}
+    rows = []
+    for line in ranks["lines"]:
+        rank = awaited(line, ranks["came"])
+        times = _least_mean_most(line["seconds"], ranks["came"], seconds)
+        rows.append(
+            [
+                line["line"],
+                line["call"],
+                line["what"],
+                *times,
+                "" if rank is None else f"rank {rank}",
+            ]
+        )
+    return rows
 
 
 def _stencils(found: dict[str, Any]) -> list[list[str]]:

@@ -162,7 +162,7 @@ print(b)
 
 
 @pytest.mark.slow
-def test_each_rank_has_its_report(tmp_path: Path) -> None:
+def test_each_rank_has_its_files(tmp_path: Path) -> None:
     if why := machine.missing_for_mpi():
         pytest.skip(why)
     (tmp_path / "model.py").write_text(
@@ -188,7 +188,7 @@ def test_each_rank_has_its_report(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for rank, name in enumerate(("o.json", "o.1.json")):
         found = json.loads((tmp_path / name).read_text())
-        assert found["rank"] == [rank, 2] and f"model.py, rank {rank} of 2: " in done.stderr
+        assert found["rank"] == [rank, 2]
         assert found["applied"] == {
             "why": (
                 "--apply is for one process, and these are 2: mpirun with `python -m gridbuf run`,"
