@@ -23,7 +23,7 @@ from gridbuf.array_methods import ArrayMethods
 
 Shape: TypeAlias = int | Sequence[int]
 Dims: TypeAlias = str | Sequence[Any]
-Halo: TypeAlias = Sequence[int | tuple[int, int]]
+Halo: TypeAlias = int | Sequence[int | tuple[int, int]]
 Padding: TypeAlias = bool | int
 Device: TypeAlias = Literal["cpu", "gpu"] | tuple[Literal["gpu"], int]
 Memory: TypeAlias = Literal["pinned", "managed"]
@@ -117,8 +117,8 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
         'IJK' as far as it goes, then '0', '1', ...
     aligned_index : sequence of int, optional
         The element that sits on the alignment boundary. Default: the lower halo, else zeros.
-    halo : sequence of int or (low, high) pairs, optional
-        Elements around the domain, for each index.
+    halo : int or sequence of int or (low, high) pairs, optional
+        Elements around the domain, for each index; an int is for every index.
     layout : str, sequence of str or sequence of int, optional
         The names of the indices from the largest stride to the smallest, such as 'KJI', or the rank
         of each index's stride, 0 = largest. Overrides the backend's.
@@ -762,7 +762,7 @@ class Plan:
 
         Parameters
         ----------
-        halo : sequence of int or of (low, high) pairs, optional
+        halo : int or sequence of int or of (low, high) pairs, optional
             Elements around the domain, one entry for each index.
         origin : sequence of int, optional
             The first point of the domain; the lower halo unless given.
@@ -923,7 +923,7 @@ class Field(ArrayMethods):
         What each index means. Default: what data itself says.
     origin : sequence of int, optional
         The first point of the domain, in index order. Default: the lower halo.
-    halo : sequence of int or (low, high) pairs, optional
+    halo : int or sequence of int or (low, high) pairs, optional
         Elements around the domain.
     require : dict, optional
         What the memory must satisfy, in the keywords of `gridbuf.empty` and dtype: the Field shares

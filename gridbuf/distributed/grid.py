@@ -47,6 +47,21 @@ T = TypeVar("T")
 Fields = Any  # a Field where the rank has one block, else Blocks
 
 
+class Called:
+    """A method; TypeError that says so where it is used as a sequence, without the call."""
+
+    def __init__(self, method: Callable[..., Any], text: str) -> None:
+        self._method, self._text, self.__doc__ = method, text, method.__doc__
+
+    def __call__(self) -> Any:
+        return self._method()
+
+    def _refuse(self, *args: Any) -> Any:
+        raise TypeError(f"{self._text.removesuffix('()')}: it is a method; write {self._text}")
+
+    __iter__ = __getitem__ = __len__ = __contains__ = _refuse
+
+
 class Grid:
     """Blocks of a grid and their ranks, and the exchange of halos: the result of `gbd.grid` and its
     like.
@@ -99,6 +114,7 @@ class Grid:
         self._engine, self._decomposition = engine, decomposition
         self._planner = Planner(builder, self.blocks, engine)
         self._kept = KeptPlans(self._planner)
+        vars(self)["all_blocks"] = Called(self.all_blocks, "grid.all_blocks()")
 
     def __repr__(self) -> str:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "

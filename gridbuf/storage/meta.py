@@ -83,6 +83,8 @@ Halo = tuple[tuple[int, int], ...]
 
 def check_halo(halo: Any, shape: tuple[int, ...], axes: str) -> Halo:
     """Pairs in index order from ints and pairs; TypeError or ValueError naming `halo`."""
+    if isinstance(halo, int | np.integer) and not isinstance(halo, bool):
+        halo = (halo,) * len(axes)
     pairs = tuple(_pair(entry) for entry in per_axis(halo, axes, "halo"))
     for name, size, (low, high) in zip(axes, shape, pairs, strict=True):
         if low < 0 or high < 0:

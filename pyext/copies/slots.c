@@ -48,7 +48,7 @@ static int keep_meaning(gb_py_slot *slot, PyObject *dims, PyObject *halo, const 
     int32_t codes[GB_COPY_DIMS];
     int64_t pairs[2 * GB_COPY_DIMS] = {0};
     int n = gb_py_dims(dims, arg, codes, GB_COPY_DIMS),
-        m = halo == Py_None ? slot->ndim : gb_py_halo(halo, pairs, GB_COPY_DIMS);
+        m = halo == Py_None ? slot->ndim : gb_py_halo(halo, slot->ndim, pairs, GB_COPY_DIMS);
     if (n < 0 || m < 0) return -1;
     if (n != slot->ndim || m != slot->ndim)
         return gb_py_fail(PyExc_ValueError, "%s: %d sizes, %d dims and %d entries of a halo", arg,

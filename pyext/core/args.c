@@ -144,9 +144,22 @@ int gb_py_ints(PyObject *obj, const char *arg, int64_t *out, int room) {
     return (int)n;
 }
 
-int gb_py_halo(PyObject *obj, int64_t *out, int room) {
-    static const char expected[] =
-        "a sequence with an int or a (low, high) pair for each index, such as (3, 3, 0)";
+/* One int for all dims. */
+static int one_halo(PyObject *obj, const char *expected, int ndim, int64_t *out) {
+    int64_t width;
+    if (gb_py_int64(obj, "halo", expected, &width) < 0) return -1;
+    if (width < 0)
+        return gb_py_fail(PyExc_ValueError, "halo: %lld is negative; 0 or more is allowed",
+                          (long long)width);
+    for (int i = 0; i < 2 * ndim; i++) out[i] = width;
+    return ndim;
+}
+
+int gb_py_halo(PyObject *obj, int ndim, int64_t *out, int room) {
+    static const char expected[] = "a sequence with an int or a (low, high) pair for each index, "
+                                   "such as (3, 3, 0), or one int for all";
+    if (PyIndex_Check(obj) && !PySequence_Check(obj) && ndim <= room)
+        return one_halo(obj, expected, ndim, out);
     GB_PY_OWNED PyObject *sequence = as_sequence(obj, "halo", expected, room);
     if (!sequence) return -1;
     Py_ssize_t n = PyTuple_Size(sequence);

@@ -21,8 +21,8 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room);
 /* Whether a layout has the rank of each index's stride; else it names the indices, the one of the
  * largest stride first. */
 int gb_py_in_ranks(PyObject *layout);
-/* Pairs (low, high); out has 2 * room entries. A bare int is a TypeError. */
-int gb_py_halo(PyObject *obj, int64_t *out, int room);
+/* Pairs (low, high); out has 2 * room entries. An int is the width for each of ndim dims. */
+int gb_py_halo(PyObject *obj, int ndim, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n); /* ((low, high), ...) */

@@ -219,7 +219,7 @@ static const char *index_name(char *text, size_t room, const int32_t *dims, int 
 
 static int read_halo(PyObject *obj, const int64_t *shape, const int32_t *dims, gb_py_meta *meta) {
     if (!obj || obj == Py_None) return 0;
-    int n = gb_py_halo(obj, meta->halo, GB_MAXDIMS);
+    int n = gb_py_halo(obj, meta->base, meta->halo, GB_MAXDIMS);
     if (n < 0) return -1;
     if (n != meta->base) return length_error("halo", n, meta->base);
     meta->has_halo = 1;

@@ -75,7 +75,7 @@ def test_a_plan_read_back_makes_memory_of_its_layout() -> None:
         (lambda p: p.full("x"), ValueError, "fill_value: could not convert"),
         (lambda p: p.full([1, 2]), ValueError, "fill_value"),
         (lambda p: p.field(1), TypeError, "at most 0 positional"),
-        (lambda p: p.field(halo=1), TypeError, "halo: expected a sequence"),
+        (lambda p: p.field(halo=1.0), TypeError, "halo: expected a sequence"),
         (lambda p: p.field(halo=(1, 1)), ValueError, "halo: 2 entries for 3 indices"),
         (lambda p: p.field(halo=(9, 0, 0)), ValueError, "halo"),
         (lambda p: p.field(origin=(0, 0, 99)), ValueError, "origin"),

@@ -63,6 +63,15 @@ def test_a_loop_over_what_a_rank_has(owners: list[int | None], blocks: tuple[int
             grid.each(T, [q, q])
 
 
+def test_all_blocks_is_called() -> None:
+    grid = gbd.grid((4, 4), blocks=(2, 2))
+    assert len([*grid.all_blocks()]) == 4
+    uses: list[Any] = [iter, len, lambda it: it[0], lambda it: 1 in it, list]
+    for use in uses:
+        with pytest.raises(TypeError, match=r"grid.all_blocks: .* write grid.all_blocks\(\)"):
+            use(grid.all_blocks)
+
+
 @pytest.mark.parametrize("n", range(12))
 @pytest.mark.parametrize("count", range(1, 6))
 def test_blocks_are_as_equal_as_can_be(n: int, count: int) -> None:

@@ -141,7 +141,7 @@ def test_wrong_names_and_halos() -> None:
         with pytest.raises(ValueError, match=words):
             gb.Field(VALUES, **keywords)
     with pytest.raises(TypeError, match="halo"):
-        gb.Field(VALUES, halo=1)
+        gb.Field(VALUES, halo=1.0)  # type: ignore[arg-type]
 
 
 def test_disagreeing_interfaces_are_noticed_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
