@@ -193,11 +193,12 @@ func (f *fuser) place() {
 }
 
 // handedOver is an input of step i that is not used any more and whose slot the output can have:
-// elementwise loops may write where they read. Below 0: there is none.
+// elementwise loops may write where they read, but for NumPy's of complex numbers, whose bits of one
+// element alone are others in place. Below 0: there is none.
 func (f *fuser) handedOver(s Step, i int, slot, last []int) int {
 	for _, w := range s.In {
 		if w >= f.inputs+f.parameters && last[w] == i && slot[w] >= 0 && len(s.Out) == 1 && s.Kind != CastStep &&
-			f.types[w].Size() == s.Out[0].Size() && !f.single(w) {
+			f.types[w].Size() == s.Out[0].Size() && f.types[w].Kind() != 'c' && !f.single(w) {
 			return w
 		}
 	}

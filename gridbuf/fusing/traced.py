@@ -29,6 +29,10 @@ _TURNING = {
     np.flip,
     np.expand_dims,
 }
+# Descriptions of memory that do not keep the memory: NumPy is to call `__array__` instead.
+_DESCRIBING = {
+    "__array_interface__", "__array_struct__", "__cuda_array_interface__", "__gt_interface__",
+}  # fmt: skip
 _ABOUT = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast}
 
 
@@ -76,6 +80,8 @@ class Traced:
         if name in _SIZED and not self._is_number:
             self._trace.sized = True
             return getattr(value, name)
+        if name in _DESCRIBING:
+            raise AttributeError(f"{type(value).__name__} of a fused function has no {name}")
         if name.startswith("__"):
             getattr(type(value), name)
             return getattr(self._leak(), name)

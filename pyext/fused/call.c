@@ -185,6 +185,9 @@ static int read_leaves(gb_py_fused_call *c, PyObject *leaves, PyObject *shape, i
                 tracks.strides[i][d] = PyLong_AsLongLong(PyTuple_GetItem(strides, d));
     }
     gb_gu_call_nest(call, &tracks);
+    /* NumPy's loops have other bits for one complex element without a stride. */
+    for (int i = 0; i < nop && call->n == 1 && call->ndim > 0; i++)
+        call->op[i].strides[call->ndim - 1] = call->op[i].item;
     gb_gu_call_cut(call);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -269,14 +272,15 @@ static PyObject *make(const result *r, char **data) {
     return made;
 }
 
-/* Writing into an operand that is read at other places than it is written would be too early. */
+/* Writing into an operand that is read at other places than it is written would be too early.
+ * NumPy's loops of one complex element in place have other bits than elsewhere. */
 static int overlaps(const gb_gu_call *call, char *const *data) {
     for (int o = call->nin; o < call->nop; o++) {
         const gb_gu_operand *q = &call->op[o];
         for (int i = 0; i < o; i++) {
             const gb_gu_operand *p = &call->op[i];
             int same = i < call->nin && data[i] == data[o] && p->item == q->item &&
-                       call->nop == call->nin + 1 &&
+                       call->nop == call->nin + 1 && !gb_type_is_complex(q->to) &&
                        memcmp(p->strides, q->strides, (size_t)call->ndim * sizeof *p->strides) == 0;
             if (!same && gb_gu_views_overlap(data[i], call->shape, p->strides, call->ndim, p->item,
                                              data[o], call->shape, q->strides, call->ndim, q->item))

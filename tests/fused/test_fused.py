@@ -447,3 +447,26 @@ class TestBlocks:
             gb.fused(lambda a: a / a.max())(t)
         with pytest.raises(ValueError, match="the grid cuts I"):
             gb.fused(lambda a, b: a + b)(t, gb.Field.ones((8, 8), dims="IJ"))
+
+
+def test_arrays_of_the_functions_own_keep_their_memory() -> None:
+    fused = gb.fused(lambda u: np.asarray(u * 2.0).reshape(-1))
+    for u in (np.ones((30, 40)), field()):
+        found = fused(u)
+        base = found
+        while isinstance(base, np.ndarray) and base.base is not None:
+            base = base.base
+        assert isinstance(base, np.ndarray | gb.Field)
+        assert np.array_equal(found, (np.asarray(u) * 2.0).reshape(-1))
+
+
+def test_complex_numbers_at_the_end_of_a_tile() -> None:
+    for dtype in ("F", "D"):
+        for n in (1, 257, 513):
+            u = np.full(n, np.sign(np.complex128(1 + 1j)) / 2, dtype)
+            for call in (lambda u: np.square(u + u), lambda u: (u + u) * u, lambda u: np.square(u)):
+                fused, want = gb.fused(call), call(u)
+                same(want, fused(u))
+                own = u.copy()
+                fused(own, out=own)
+                same(want, own)
