@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick format lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go clean distclean help
+.PHONY: dev build gdb quick format lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go go-checked clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -145,6 +145,12 @@ fuzz:
 go:
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go vet ./...
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go test ./...
+
+## make go-checked   Go's tests under the race detector, checkptr and cgocheck2, each of which compiles everything anew
+go-checked:
+	CGO_CFLAGS="$$(tests/go_flags.sh)" go test -race ./...
+	CGO_CFLAGS="$$(tests/go_flags.sh)" go test -gcflags=all=-d=checkptr=2 ./...
+	CGO_CFLAGS="$$(tests/go_flags.sh)" GOEXPERIMENT=cgocheck2 go test ./...
 
 ## make test-gpu    the device tests on this machine's GPU, with cupy, torch, jax and numba where they are installed
 test-gpu: wheel

@@ -134,3 +134,19 @@ func unpack(b []byte, n int) []int64 {
 	}
 	return list
 }
+
+// Names of types and typestrs are read, or refused without a panic. A name that is read is the
+// type's own.
+func FuzzTypes(f *testing.F) {
+	for _, seed := range []string{"float64", "bfloat16", "float8_e4m3fn", "<f8", "|V12", "<c16", ""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if named, err := TypeNamed(text); err == nil && named.String() != text {
+			t.Fatalf("%q is read as %v", text, named)
+		}
+		if read, err := TypeOfTypestr(text); err == nil && (read.Bits == 0 || read.Lanes == 0) {
+			t.Fatalf("%q is read as %v", text, read)
+		}
+	})
+}

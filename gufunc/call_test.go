@@ -161,46 +161,6 @@ func TestOutputsMayNotOverlap(t *testing.T) {
 	assert.ErrorContains(t, err, "two outputs")
 }
 
-// A kernel that is registered can be had by its name from everywhere, Python included.
-func ExampleRegister() {
-	gufunc.Register(gufunc.Registered{Name: "mine.double", Signature: "()->()", Types: "d->d",
-		Kernel: func(b gufunc.Block) int {
-			for i := range b.N {
-				*b.Float64(1, i) = 2 * *b.Float64(0, i)
-			}
-			return 0 // how many elements it marked in b.Status
-		}})
-	found, err := gufunc.Lookup("mine.double")
-	fmt.Println(found.Signature, found.Types, err)
-	// Output: ()->() d->d <nil>
-}
-
-// The largest item of each row: a kernel on vectors, over memory of the heap.
-func ExampleBlock_Float64At() {
-	g, _ := gufunc.New("largest", "(n)->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
-		gufunc.Float64}, Go: func(b gufunc.Block) int {
-		for e := range b.N {
-			best := *b.Float64At(0, e, 0)
-			for i := range b.Dims[0] {
-				best = max(best, *b.Float64At(0, e, i))
-			}
-			*b.Float64At(1, e) = best
-		}
-		return 0
-	}})
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
-	buffer, _ := alloc.New(plan)
-	defer buffer.Free()
-	x, _ := gufunc.ArrayOf(buffer, alloc.Float64)
-	copy(items(x), []float64{1, 7, 3, 5, 2, 4})
-
-	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})
-	defer r.Free()
-	fmt.Println(items(r.Outputs[0]))
-	// Output: [7 5]
-}
-
 func TestAGeneratedKernelServesNobodyElse(t *testing.T) {
 	g, err := gufunc.New("g", "()->()", nil, gufunc.AllFlags)
 	require.NoError(t, err)

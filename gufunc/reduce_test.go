@@ -1,7 +1,6 @@
 package gufunc_test
 
 import (
-	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -12,33 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gridbuf/alloc"
 	"gridbuf/gufunc"
-	"gridbuf/gufunc/kernels"
 )
-
-// The mean and the variance of each column, in one pass; then the sum of everything.
-func ExampleGUFunc_Reduce() {
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{2, 3}, ItemSize: 8})
-	buffer, _ := alloc.New(plan)
-	defer buffer.Free()
-	x, _ := gufunc.ArrayOf(buffer, alloc.Float64)
-	copy(items(x), []float64{1, 2, 3, 5, 2, 7})
-
-	moments, _ := kernels.New("moments")
-	columns, _ := moments.Reduce(x, gufunc.ReduceOptions{Axes: []int{0}})
-	defer columns.Free()
-	fmt.Println(items(columns.Outputs[0]), items(columns.Outputs[1]))
-
-	add, _ := kernels.New("add")
-	zero := new(float64)
-	total, _ := add.Reduce(x, gufunc.ReduceOptions{Identity: unsafe.Pointer(zero)})
-	defer total.Free()
-	fmt.Println(items(total.Outputs[0]))
-	// Output:
-	// [3 2 5] [4 0 4]
-	// [20]
-}
 
 func TestReductionsDoNotDependOnTheWorkers(t *testing.T) {
 	add, zero := kernel(t, "add"), new(float64)

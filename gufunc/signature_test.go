@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gridbuf/alloc"
 	"gridbuf/gufunc"
 )
 
@@ -80,6 +78,27 @@ func FuzzParseSignature(f *testing.F) {
 	})
 }
 
+// Types of a kernel are read as many as the signature has, or refused without a panic.
+func FuzzParseTypes(f *testing.F) {
+	for _, seed := range []string{"dd->d", "", "->", "d->", "e->\xff", "ddd->d", "d->d->d"} {
+		f.Add(seed, 2, 1)
+	}
+	f.Fuzz(func(t *testing.T, text string, inputs, outputs int) {
+		types, err := gufunc.ParseTypes(text, inputs, outputs)
+		if err != nil {
+			return
+		}
+		if len(types) != inputs+outputs {
+			t.Fatalf("%q: %v for %d and %d operands", text, types, inputs, outputs)
+		}
+		for _, each := range types {
+			if !each.Known() {
+				t.Fatalf("%q: %v", text, types)
+			}
+		}
+	})
+}
+
 func names(s *gufunc.Signature) string {
 	var b strings.Builder
 	for _, d := range s.Dims {
@@ -133,41 +152,6 @@ func TestShapesThatDoNotFit(t *testing.T) {
 	assert.Error(t, err)
 	_, err = kernel(t, "inv").Call([]gufunc.Array{float64s(t, []int64{3})}, nil, gufunc.Options{})
 	assert.ErrorContains(t, err, "needs 2")
-}
-
-// A panic costs the element it happens in; the other results are there.
-func ExampleGUFunc_Call() {
-	g, _ := gufunc.New("half", "()->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
-		gufunc.Float64}, Go: func(b gufunc.Block) int {
-		for i := range b.N {
-			if *b.Float64(0, i) < 0 {
-				panic("negative")
-			}
-			*b.Float64(1, i) = *b.Float64(0, i) / 2
-		}
-		return 0
-	}})
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: 8})
-	buffer, _ := alloc.New(plan)
-	defer buffer.Free()
-	x, _ := gufunc.ArrayOf(buffer, gufunc.Float64)
-	copy(items(x), []float64{2, -1, 6})
-
-	r, _ := g.Call([]gufunc.Array{x}, nil, gufunc.Options{})
-	defer r.Free()
-	halves := unsafe.Slice((*float64)(r.Outputs[0].Data), 3)
-	fmt.Println(r.SomeFailed(), r.Codes[1] == gufunc.CodePanic, halves[0], halves[2])
-	// Output: true true 1 3
-}
-
-func ExampleParseSignature() {
-	_, err := gufunc.ParseSignature("(m,n),(n->(m)")
-	fmt.Println(err)
-	// Output:
-	// signature: expected ',' or ')' after a dimension
-	//     (m,n),(n->(m)
-	//             ^
 }
 
 func TestWordsOfNumbers(t *testing.T) {

@@ -79,6 +79,23 @@ def test_a_main_of_ones_own_builds_from_the_checkout(module: Path) -> None:
     )
 
 
+def test_the_examples_run_from_another_module(module: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    (folder / "go.mod").write_text((module / "go.mod").read_text())
+    found = [path for path in ROOT.rglob("example_test.go") if ".venv" not in path.parts]
+    rooms = [path.parent.relative_to(ROOT) for path in found]
+    assert {"alloc", "cuda", "exact", "grid", "gufunc", "transfer"} <= {str(room) for room in rooms}
+    for path, room in zip(found, rooms, strict=True):
+        (folder / room).mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder / room)
+    driver = tmp_path / "libcuda-fake.so"  # examples of cuda print what they do on a GPU
+    subprocess.run([ROOT / "cuda" / "fake" / "build.sh", driver], check=True)
+    said = go(folder, "test", "-v", "./...", GRIDBUF_LIBCUDA=str(driver))
+    assert said.count("--- PASS: Example") >= 20
+    assert said.count("ok  \t") == len(rooms)
+
+
 def test_what_is_internal_stays_so(module: Path) -> None:
     inside = module / "inside"
     inside.mkdir()
