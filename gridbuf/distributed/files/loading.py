@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gridbuf.distributed.calls import Topic
-from gridbuf.distributed.files import manifests
-from gridbuf.distributed.files.saving import box_of, check_progress, checksum
-from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
+from gridbuf.distributed.files import manifests, netcdf
+from gridbuf.distributed.files.saving import ALL_STORES, box_of, check_progress, checksum
+from gridbuf.distributed.files.stores import Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.plans.layouts import dtype_of
 from gridbuf.distributed.whole_fields.collective_context import (
@@ -83,7 +83,9 @@ def loading(
             raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
     check_progress(progress)
     where = manifests.read_path(path)
-    found = manifests.read(where) if context.rank == 0 else None
+    found = None
+    if context.rank == 0:
+        found = netcdf.read_manifest(where) if where.is_file() else manifests.read(where)
     if found is not None:
         check(found, context, names, where)
     args = {"path": str(where), "names": list(names), "verify": verify}
@@ -93,7 +95,7 @@ def loading(
     wanted = list(names) or list(manifest["fields"])
     sums = np.zeros(len(wanted), np.uint64)
 
-    store = STORES[manifest["store"]]()
+    store = ALL_STORES[manifest["store"]]()
     fields = {name: manifest["fields"][name] for name in wanted}
     made = Checkpoint(
         manifest["attributes"], {name: field["attributes"] for name, field in fields.items()}
@@ -128,7 +130,7 @@ def check(manifest: manifests.Json, context: Context, names: Sequence[str], wher
                 f"names: {name!r} is not in {str(where)!r}, which has"
                 f" {', '.join(manifest['fields'])}"
             )
-    if manifest["store"] not in STORES:
+    if manifest["store"] not in ALL_STORES:
         raise ValueError(f"path: {str(where)!r} is kept as {manifest['store']!r}, which is unknown")
     if manifest["store"] == "zarr" and not zarr_is_there():
         raise ValueError(

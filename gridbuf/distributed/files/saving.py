@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridbuf import _core
-from gridbuf.distributed.files import checkpoint_folders, manifests
+from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -114,16 +114,22 @@ def in_slabs(context: Context, one: FieldInfo, dims: Sequence[str]) -> End:
     return context.by_places(one, cut, owners)
 
 
+ALL_STORES: dict[str, Callable[..., Any]] = {**STORES, "netcdf": netcdf.NetCDFFile}
 AT_ONCE = 2**18  # points of one step of a checksum, which takes several times their memory
 
 
-def read_format(given: Any) -> str:
+def read_format(given: Any, where: Path) -> str:
     if given is None:
-        return "zarr" if zarr_is_there() else "npy"
+        given = "netcdf" if where.suffix == ".nc" else "zarr" if zarr_is_there() else "npy"
     if not isinstance(given, str):
-        raise TypeError(f"format: expected 'zarr' or 'npy', got {type(given).__name__}")
-    if given not in STORES:
-        raise ValueError(f"format: {given!r} is neither 'zarr' nor 'npy'")
+        raise TypeError(f"format: expected 'zarr', 'npy' or 'netcdf', got {type(given).__name__}")
+    if given not in ALL_STORES:
+        raise ValueError(f"format: {given!r} is unknown; allowed are 'zarr', 'npy' and 'netcdf'")
+    if given == "netcdf" and not netcdf.netcdf_is_there():
+        raise ValueError(
+            "format: 'netcdf' needs the package netCDF4 (pip install netCDF4), which is not"
+            " installed"
+        )
     if given == "zarr" and not zarr_is_there():
         raise ValueError(
             "format: 'zarr' needs the package zarr (pip install zarr), which is not installed"
@@ -167,16 +173,21 @@ def saving(
 ) -> None:  # fmt: skip
     """The steps of `Grid.save`."""
     names = read_names_of(fields)
-    where, kind = manifests.read_path(path), read_format(format)
+    where = manifests.read_path(path)
+    kind = read_format(format, where)
     check_progress(progress)
-    if kind == "npy" and options:
-        raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is 'npy'")
+    if kind != "zarr" and options:
+        raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is {kind!r}")
     mine = infos_of(context, fields.values(), names)
     options = read_options(options, {dim for info in mine for dim in info.dims})
-    store = STORES[kind](**options)
+    store = ALL_STORES[kind](**options)
     for info in mine:
         store.check(info.dtype, info.name)
     both_attributes = manifests.read_attributes(attributes, names)
+    if kind == "netcdf":
+        netcdf.check_attributes(both_attributes[0], "")
+        for name, its in both_attributes[1].items():
+            netcdf.check_attributes(its, f" of {name!r}")
     args = {
         "path": str(where),
         "format": kind,
@@ -193,6 +204,12 @@ def saving(
     infos, extra, _ = agreed_infos(ranks, context, "save", args, context.first, mine, names, extras)
     orders = extra["dims"]
     manifest = manifests.describe(context, infos, orders, kind, periodic, halo, *both_attributes)
+    if kind == "netcdf":
+        for info, layout in zip(infos, extra["layouts"], strict=True):
+            manifest["fields"][info.name]["layout"] = layout
+        beside = where.with_name(extra["beside"])
+        netcdf.write_file(ranks, context, where, beside, infos, manifest, args, progress)
+        return
     cuts = []
     for info, dims, layout in zip(infos, orders, extra["layouts"], strict=True):
         manifest["fields"][info.name]["layout"] = layout

@@ -12,6 +12,8 @@ from mpi4py import MPI
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf.distributed.files import netcdf
+from gridbuf.distributed.files.netcdf import netcdf_is_there
 
 world = MPI.COMM_WORLD
 n = world.size
@@ -42,6 +44,10 @@ def model(grid: gbd.Grid, path: str) -> list[Any]:
     grid.save(path, T=T, column=column, format="npy")
     back = grid.load(path)
     assert grid.all(back["T"].domain == T.domain) and back["T"].halo == T.halo
+    if netcdf_is_there():
+        netcdf.SLAB = 400  # bytes: several slabs
+        grid.save(path + ".nc", T=T, column=column)
+        assert grid.all(grid.load(path + ".nc")["T"].domain == T.domain)
     again = pickle.loads(pickle.dumps(T)) + 0 * T
     found = [grid.sum(T), grid.max(T), grid.argmin(T), grid.checksum(again), grid.norm(column)]
     other = gbd.grid(grid.shape, blocks=(1, n), comm=grid.comm, halo=1)

@@ -1,0 +1,344 @@
+"""One netCDF file of the global domain: the root writes slab after slab, each gathered from all
+ranks, so that memory is bounded; every rank reads its own boxes.
+
+Each variable keeps what restores its layout in one attribute, `gridbuf`. The file is written in a
+folder beside the path and takes its place by one rename.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridbuf import _core
+from gridbuf.distributed.files import checkpoint_folders, manifests
+from gridbuf.distributed.files.manifests import Json
+from gridbuf.distributed.files.stores import check_array, damage
+from gridbuf.distributed.geometry.between_decompositions import End
+from gridbuf.distributed.geometry.blocks import Block, Decomposition
+from gridbuf.distributed.plans.layouts import dtype_of
+from gridbuf.distributed.plans.vectors import plain
+from gridbuf.distributed.whole_fields.collective_context import Context, way_of
+from gridbuf.distributed.whole_fields.field_info import FieldInfo
+from gridbuf.distributed.whole_fields.transfers import Transfer
+
+OURS = "gridbuf"  # the attribute of a variable
+SLAB = 2**26  # bytes that the root has of a field at a time
+KINDS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
+
+
+def netcdf_is_there() -> bool:
+    try:
+        import netCDF4  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+class NetCDFFile:
+    """The store of such files, for loading; `write_file` writes them."""
+
+    def check(self, dtype: np.dtype[Any], name: str) -> None:
+        if f"{dtype.kind}{dtype.itemsize}" not in KINDS:
+            raise ValueError(
+                f"{name}: netCDF has no elements of dtype {dtype}; save with format='zarr' or 'npy'"
+            )
+
+    def examine(self, path: Path, name: str, entry: Json, shape: Sequence[int]) -> None:
+        """ValueError where a variable differs from its description."""
+        with opened(path) as file:
+            examine(file, path, name, entry, shape)
+
+    def read(
+        self, path: Path, name: str, entry: Json, shape: Sequence[int], box: Sequence[slice],
+        target: NDArray[Any],
+    ) -> None:  # fmt: skip
+        with opened(path) as file:
+            variable = examine(file, path, name, entry, shape)
+            if target.size:
+                try:
+                    target[...] = variable[tuple(box)] if box else variable[...]
+                except (RuntimeError, OSError, ValueError, IndexError) as error:
+                    raise damage(error, path, name) from error
+
+
+def examine(file: Any, path: Path, name: str, entry: Json, shape: Sequence[int]) -> Any:
+    variable = file.variables.get(name)
+    if variable is None:
+        raise ValueError(f"path: its array {name!r} is missing in {str(path)!r}")
+    variable.set_auto_maskandscale(False)
+    dtype = dtype_of(entry["dtype"]).newbyteorder("=")
+    found = tuple(variable.shape), np.dtype(variable.dtype).newbyteorder("=")
+    check_array(path, name, found, (tuple(shape), dtype))
+    return variable
+
+
+def opened(path: Path) -> Any:
+    """The file for reading; ValueError where it is damaged."""
+    import netCDF4
+
+    try:
+        return netCDF4.Dataset(str(path), "r")
+    except FileNotFoundError:
+        raise ValueError(f"path: there is no {str(path)!r}") from None
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            raise
+        raise ValueError(f"path: {str(path)!r} is damaged, or no netCDF file: {error}") from error
+
+
+# ---- manifests ----
+
+
+def read_manifest(path: Path) -> Json:
+    """The manifest of a file that `Grid.save` has written; ValueError where there is none."""
+    if not netcdf_is_there():
+        raise ValueError(
+            f"path: {str(path)!r} is a file; install the package netCDF4 (pip install netCDF4) to"
+            " load netCDF"
+        )
+    found: Json = {}
+    with opened(path) as file:
+        for variable in file.variables.values():
+            if OURS not in variable.ncattrs():
+                continue
+            try:
+                entry = json.loads(variable.getncattr(OURS))
+                found = found or {**entry["store"], "fields": {}}
+                field = entry["field"]
+                if entry["tile"] == 0:
+                    field["attributes"] = merged(field["attributes"], variable)
+                    found["fields"][entry["name"]] = field
+                found["attributes"] = merged(entry["store"]["attributes"], file)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise damage(f"its attribute {OURS!r}: {error!r}", path, variable.name) from error
+    if not found:
+        raise ValueError(
+            f"path: no variable of {str(path)!r} has an attribute {OURS!r}: Grid.save did not"
+            " write it"
+        )
+    try:
+        manifests.check_all(found)
+    except manifests.Wrong as error:
+        raise ValueError(f"path: {str(path)!r} is damaged: {error}") from error
+    return found
+
+
+def merged(known: Json, holder: Any) -> Json:
+    """Attributes as they were given, where the file has these values, else as the file has them."""
+    found = {}
+    for name in holder.ncattrs():
+        if name == OURS or (name == "_FillValue" and name not in known):
+            continue
+        value = holder.getncattr(name)
+        same = (
+            name in known and np.atleast_1d(known[name]).tolist() == np.atleast_1d(value).tolist()
+        )
+        found[name] = known[name] if same else np.asarray(value).tolist()
+    return {name: found[name] for name in (*known, *found) if name in found}
+
+
+def check_attributes(attributes: Json, of: str) -> None:
+    """ValueError for attributes that netCDF does not have."""
+    for name, value in attributes.items():
+        entries = value if isinstance(value, list) else [value]
+        kinds = {type(each) for each in entries}
+        if not entries or not (kinds <= {int, float, bool} or kinds == {str}):
+            raise ValueError(
+                f"attributes: {name!r}{of} is {value!r}; netCDF has numbers, text, and lists of one"
+                " of them"
+            )
+        if name == OURS:
+            raise ValueError(f"attributes: {name!r}{of} is gridbuf's own in netCDF")
+
+
+def set_attributes(holder: Any, attributes: Json) -> None:
+    for name, value in attributes.items():
+        if name != "_FillValue":
+            holder.setncattr(name, np.int8(value) if isinstance(value, bool) else value)
+
+
+# ---- writing ----
+
+
+def check_place(where: Path) -> None:
+    """ValueError where the path is anything but a file of ours, or free."""
+    if where.is_symlink():
+        raise ValueError(f"path: {str(where)!r} is a link; give what it leads to")
+    if not os.path.lexists(where):
+        return
+    try:
+        if where.is_file():
+            read_manifest(where)
+            return
+    except ValueError as error:
+        raise ValueError(
+            f"path: {str(where)!r} is there and is no netCDF file of Grid.save; it is left as it is"
+        ) from error
+    raise ValueError(f"path: {str(where)!r} is there and is no file; it is left as it is")
+
+
+def write_file(
+    ranks: Any,
+    context: Context,
+    where: Path,
+    beside: Path,
+    infos: Sequence[FieldInfo],
+    manifest: Json,
+    args: Mapping[str, Any],
+    progress: Callable[[float], Any] | None,
+) -> None:
+    """Write all fields; rank 0 has the file, and the others send their parts of each slab."""
+    file, path = None, beside / "data.nc"
+    try:
+        if context.rank == 0:
+            check_place(where)
+            checkpoint_folders.clear(where, complete=False)
+            beside.mkdir()
+            with manifests.writing(path, "the header"):
+                file = made(path, manifest, context.decomposition.has_land)
+        ranks.agree("save", args)
+        for i, info in enumerate(infos):
+            total = 0
+            for tile, box, array, part in slabs_of(ranks, context, info, manifest):
+                name = manifest["fields"][info.name]["arrays"][tile]
+                with manifests.writing(path, f"{array.nbytes} bytes"):
+                    put(file, name, box, array)
+                total += part
+            if file is not None:
+                describe(file, manifest, info.name, total % 2**64)
+            if progress is not None:
+                progress((i + 1) / len(infos))
+        if file is not None:
+            with manifests.writing(path, "the rest"):
+                file.close()
+            file = None
+            manifests.sync(path)
+            os.replace(path, where)
+            manifests.sync(where.parent)
+        ranks.agree("save", args)
+    except BaseException as error:
+        ranks.fail(error)
+        raise
+    finally:
+        if context.rank == 0:
+            if file is not None:
+                with suppress(RuntimeError, OSError):
+                    file.close()
+            shutil.rmtree(beside, ignore_errors=True)
+
+
+def made(path: Path, manifest: Json, land: bool) -> Any:
+    """A new file with all variables, without values."""
+    import netCDF4
+
+    file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
+    set_attributes(file, manifest["attributes"])
+    for field in manifest["fields"].values():
+        dtype = dtype_of(field["dtype"])
+        for name, shape, dims in zip(field["arrays"], field["shapes"], field["names"], strict=True):
+            for dim, n in zip(dims, shape, strict=True):
+                if dim not in file.dimensions:
+                    file.createDimension(dim, n)
+            fill = fill_value(field, dtype, land)
+            variable = file.createVariable(
+                name, dtype.newbyteorder("="), tuple(dims), fill_value=fill, contiguous=True
+            )
+            variable.set_auto_maskandscale(False)
+            set_attributes(variable, field["attributes"])
+    return file
+
+
+def fill_value(field: Json, dtype: np.dtype[Any], land: bool) -> Any:
+    """The value of land, or the one that was given; False: none."""
+    import netCDF4
+
+    given = field["attributes"].get("_FillValue")
+    if given is not None:
+        return dtype.type(given)
+    return netCDF4.default_fillvals[f"{dtype.kind}{dtype.itemsize}"] if land else False
+
+
+def put(file: Any, name: str, box: Sequence[slice], array: NDArray[Any]) -> None:
+    try:
+        file.variables[name][tuple(box) if box else ...] = array
+    except RuntimeError as error:  # HDF5 says so of a full disk
+        raise OSError(str(error)) from error
+
+
+def describe(file: Any, manifest: Json, name: str, total: int) -> None:
+    """Keep what restores a field in its variables."""
+    store = {key: value for key, value in manifest.items() if key != "fields"}
+    field = {**manifest["fields"][name], "checksum": f"{total:016x}"}
+    for tile, array in enumerate(field["arrays"]):
+        entry = {"store": store, "name": name, "tile": tile, "field": field}
+        file.variables[array].setncattr(OURS, json.dumps(entry))
+
+
+def slabs_of(ranks: Any, context: Context, info: FieldInfo, manifest: Json) -> Any:
+    """The slabs of a field, on rank 0 each with its tile, box, values and part of the checksum;
+    the others take part and get nothing.
+    """
+    from gridbuf.distributed.files.saving import box_of, checksum
+    from gridbuf.distributed.whole_fields.reductions import header
+
+    entry = manifest["fields"][info.name]
+    dims, dtype = tuple(entry["dims"]), info.dtype
+    end = cut(context, info, dims, entry)
+    head = header(info.dims, info.dtype)
+    fill = None
+    if context.rank == 0:
+        fill = fill_value(entry, dtype, context.decomposition.has_land)
+    for slab in end.decomposition.blocks():
+        arrays = {}
+        if context.rank == 0:
+            shape = info.shape(dims, dict(zip(context.dims, slab.shape, strict=True)))
+            arrays[slab.number] = np.full(shape, 0 if fill is False else fill, dtype)
+        way = slab_way(context, info, dims, end, slab)
+        Transfer([way], [context.arrays(info, dims)], [arrays]).pack().run(ranks)
+        for array in arrays.values():
+            field = _core.Field(array, dims=dims)
+            whole = tuple((0, slab.shape[a]) for a in info.geometry.axes)
+            part = int(checksum(field, info, slab, head, [whole], context.dims))
+            yield slab.tile, box_of(slab, context.dims, dims, array.shape), array, part
+
+
+def slab_way(
+    context: Context, info: FieldInfo, dims: tuple[str, ...], end: End, slab: Block
+) -> Any:
+    """The way of one slab to rank 0."""
+    return way_of(
+        context,
+        ("netcdf", info.geometry, tuple(slab)),
+        info,
+        plain(0),
+        dims,
+        context.copies(info, straight=True),
+        (context.end(info), end),
+        (context.blocks, (slab,) if context.rank == 0 else ()),
+        (context.decomposition.rank_of, lambda number: 0 if number == slab.number else None),
+    )
+
+
+def cut(context: Context, info: FieldInfo, dims: Sequence[str], entry: Json) -> End:
+    """Slabs along the slowest dim that the grid cuts."""
+    from gridbuf.distributed.files.saving import cut_into, places
+
+    along = next((context.dims.index(dim) for dim in dims if dim in context.dims), None)
+    extents = [places(context, info, t) for t in range(len(context.tiles))]
+    pieces = []
+    for extent, shape in zip(extents, entry["shapes"], strict=True):
+        nbytes = int(np.prod(shape, dtype=object)) * info.dtype.itemsize
+        count = max(-(-nbytes // SLAB), 1)
+        pieces.append(
+            tuple(max(-(-n // count), 1) if a == along else max(n, 1) for a, n in enumerate(extent))
+        )
+    cuts = cut_into(extents, pieces)
+    owners = [0] * Decomposition(cuts, context.size).number_of_blocks
+    return context.by_places(info, cuts, owners)

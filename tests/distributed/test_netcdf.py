@@ -1,0 +1,161 @@
+"""Grid.save as one netCDF file: what comes back, what xarray sees, what is refused, and damage."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf.distributed as gbd
+from gridbuf.distributed.files import netcdf
+
+netCDF4 = pytest.importorskip("netCDF4")
+
+
+def filled(grid: gbd.Grid, *args: Any, **more: Any) -> Any:
+    field = grid.zeros(*args, **more)
+    for block, f in grid.each(field):
+        values = np.random.default_rng(block.number).integers(0, 100, f.shape)
+        f[...] = values.astype(f.dtype)
+    return field
+
+
+GRID = gbd.grid((9, 7), blocks=(2, 2), periodic="I", halo=1)
+OTHER = gbd.grid((9, 7), blocks=(1, 3), periodic="I")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "i8", "f4", "f8", ">f8", ">i2"])
+@pytest.mark.parametrize("slab", [2**26, 100])
+def test_values_dims_dtype_and_layout_come_back(
+    dtype: str, slab: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(netcdf, "SLAB", slab)
+    T = filled(GRID, "KIJ", dtype, sizes={"K": 3}, backend="gt:cpu_ifirst")
+    u = filled(GRID, "IJ", dtype, faces="J", halo=0)
+    k = filled(GRID, "K", dtype, sizes={"K": 3})
+    GRID.save(tmp_path / "a.nc", T=T, u=u, k=k)
+    assert os.listdir(tmp_path) == ["a.nc"]
+    loaded = OTHER.load(tmp_path / "a.nc")
+    for name, field in (("T", T), ("u", u), ("k", k)):
+        found = loaded[name]
+        assert OTHER.checksum(found) == GRID.checksum(field)
+        assert (found.dims, found.dtype) == (field.dims, field.dtype)
+    assert loaded["T"].halo == T.halo and OTHER.load(tmp_path / "a.nc", "u")["u"].halo == u.halo
+    order = np.argsort(loaded["T"][0].strides).tolist()
+    assert order == np.argsort(T[0].strides).tolist()
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        assert np.array_equal(file["T"][:], GRID.gather(T).numpy())
+        assert file["u"].dimensions == ("I", "J_face") and file.ncattrs() == []
+        assert set(file["T"].ncattrs()) == {"gridbuf"}
+
+
+def test_attributes_come_back_equal_and_others_read_them(tmp_path: Path) -> None:
+    attributes: dict[str, Any] = {
+        "title": "a model", "step": 7, "dt": 0.5, "one": [1], "n": np.int32(3), "on": True,
+        "T": {"units": "K", "valid_range": (1.0, 2.0), "names": ["a", "b"], "scale_factor": 0.5},
+    }  # fmt: skip
+    GRID.save(tmp_path / "a", T=filled(GRID), attributes=attributes, format="netcdf")
+    loaded = GRID.load(tmp_path / "a")
+    assert loaded.attributes == {
+        "title": "a model", "step": 7, "dt": 0.5, "one": [1], "n": 3, "on": True
+    }  # fmt: skip
+    assert loaded.attributes_of("T") == {
+        "units": "K", "valid_range": [1.0, 2.0], "names": ["a", "b"], "scale_factor": 0.5
+    }  # fmt: skip
+    with netCDF4.Dataset(tmp_path / "a", "a") as file:
+        assert file["T"].units == "K" and file.step == 7
+        file["T"].units = "degC"
+    assert GRID.load(tmp_path / "a").attributes_of("T")["units"] == "degC"
+
+
+def test_xarray_opens_it_and_land_is_missing(tmp_path: Path) -> None:
+    xarray = pytest.importorskip("xarray")
+    grid = gbd.grid((4, 3), blocks=(2, 1), owners=[0, None])
+    grid.save(tmp_path / "a.nc", T=grid.full(2.0), n=grid.full(3, dtype="i4"))
+    with xarray.open_dataset(tmp_path / "a.nc") as found:
+        assert found["T"].dims == ("I", "J") and (found["T"][:2] == 2.0).all()
+        assert np.isnan(found["T"][2:]).all() and np.isnan(found["n"][2:]).all()
+    assert (grid.load(tmp_path / "a.nc")["T"] == 2.0).all()
+    given = {"T": {"_FillValue": -1.0, "units": "K"}}
+    grid.save(tmp_path / "a.nc", T=grid.full(2.0), attributes=given)
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        assert file["T"]._FillValue == -1.0 and file["T"][:].mask[2:].all()
+    assert grid.load(tmp_path / "a.nc").attributes_of("T") == given["T"]
+
+
+def test_several_tiles(tmp_path: Path) -> None:
+    cube = gbd.cubed_sphere(3, halo=1)
+    T = filled(cube, "IJK", sizes={"K": 2})
+    cube.save(tmp_path / "cube.nc", T=T)
+    assert cube.checksum(cube.load(tmp_path / "cube.nc")["T"]) == cube.checksum(T)
+
+
+@pytest.mark.parametrize("dtype", ["c16", "f2", "?", "S3", "U2", "M8[s]", [("a", "f8")]])
+def test_dtypes_that_netcdf_lacks(dtype: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"q: netCDF has no elements of dtype"):
+        GRID.save(tmp_path / "a.nc", T=GRID.zeros(), q=GRID.zeros(dtype=dtype))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        ("attributes: 'x' is {'a': 1}; netCDF has numbers, text", {"attributes": {"x": {"a": 1}}}),
+        ("attributes: 'x' of 'T' is None", {"attributes": {"T": {"x": None}}}),
+        ("attributes: 'x' is \\[1, 'a'\\]", {"attributes": {"x": [1, "a"]}}),
+        ("attributes: 'gridbuf' of 'T' is gridbuf's own", {"attributes": {"T": {"gridbuf": 1}}}),
+        ("chunks: only Zarr has it, and the format is 'netcdf'", {"chunks": {"I": 1}}),
+        ("format: 'nc' is unknown; allowed are 'zarr', 'npy' and 'netcdf'", {"format": "nc"}),
+    ],
+)
+def test_what_is_wrong_is_named(words: str, more: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=words):
+        GRID.save(tmp_path / "a.nc", T=GRID.zeros(), **more)
+    assert os.listdir(tmp_path) == []
+
+
+def test_other_files_are_left_alone_and_a_good_one_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    path.write_bytes(b"a text")
+    with pytest.raises(ValueError, match=r"is no netCDF file of Grid.save; it is left as it is"):
+        GRID.save(path, T=GRID.zeros())
+    assert path.read_bytes() == b"a text"
+    path.unlink()
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("x", 2)
+    with pytest.raises(ValueError, match="it is left as it is"):
+        GRID.save(path, T=GRID.zeros())
+    path.unlink()
+    GRID.save(path, T=GRID.full(1.0))
+
+    def fail(part: float) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        GRID.save(path, T=GRID.full(2.0), progress=fail)
+    assert GRID.max(GRID.load(path)["T"]) == 1.0 and os.listdir(tmp_path) == ["a.nc"]
+    GRID.save(path, T=GRID.full(3.0), progress=lambda part: None)
+    assert GRID.max(GRID.load(path)["T"]) == 3.0
+
+
+def test_damage_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    GRID.save(path, T=filled(GRID))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 3])
+    with pytest.raises(ValueError, match=r"path: .*a.nc.* is damaged"):
+        GRID.load(path)
+    path.write_bytes(whole)
+    with netCDF4.Dataset(path, "a") as file:
+        file["T"][0, 0] = -5.0
+    with pytest.raises(ValueError, match=r"values of 'T' .* their checksum differs"):
+        GRID.load(path)
+    with netCDF4.Dataset(path, "a") as file:
+        file["T"].gridbuf = "{}"
+    with pytest.raises(ValueError, match=r"the array 'T' in .* is damaged: its attribute"):
+        GRID.load(path)
+    with netCDF4.Dataset(path, "a") as file:
+        file["T"].delncattr("gridbuf")
+    with pytest.raises(ValueError, match=r"Grid.save did not write it"):
+        GRID.load(path)
