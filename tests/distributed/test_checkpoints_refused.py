@@ -288,7 +288,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         (ValueError, "fields: none were given", lambda: grid.save(path, format="npy")),
         (TypeError, "path: expected a path, got int", lambda: grid.save(3, T=T)),
         (ValueError, "path: it is empty", lambda: grid.save("", T=T)),
-        (ValueError, "format: 'hdf5' is neither", lambda: grid.save(path, format="hdf5", T=T)),
+        (ValueError, "format: 'hdf5' is unknown", lambda: grid.save(path, format="hdf5", T=T)),
         (TypeError, "format: expected", lambda: grid.save(path, format=3, T=T)),
         (ValueError, "shards: only Zarr has it",
         lambda: grid.save(path, format="npy", shards=True, T=T)),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests
 from gridbuf.distributed.files.manifests import Json
+from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
 from gridbuf.distributed.files.stores import check_array, damage
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
@@ -26,6 +27,7 @@ from gridbuf.distributed.plans.layouts import dtype_of
 from gridbuf.distributed.plans.vectors import plain
 from gridbuf.distributed.whole_fields.collective_context import Context, way_of
 from gridbuf.distributed.whole_fields.field_info import FieldInfo
+from gridbuf.distributed.whole_fields.reductions import header
 from gridbuf.distributed.whole_fields.transfers import Transfer
 
 OURS = "gridbuf"  # the attribute of a variable
@@ -285,9 +287,6 @@ def slabs_of(ranks: Any, context: Context, info: FieldInfo, manifest: Json) -> A
     """The slabs of a field, on rank 0 each with its tile, box, values and part of the checksum;
     the others take part and get nothing.
     """
-    from gridbuf.distributed.files.saving import box_of, checksum
-    from gridbuf.distributed.whole_fields.reductions import header
-
     entry = manifest["fields"][info.name]
     dims, dtype = tuple(entry["dims"]), info.dtype
     end = cut(context, info, dims, entry)
@@ -328,8 +327,6 @@ def slab_way(
 
 def cut(context: Context, info: FieldInfo, dims: Sequence[str], entry: Json) -> End:
     """Slabs along the slowest dim that the grid cuts."""
-    from gridbuf.distributed.files.saving import cut_into, places
-
     along = next((context.dims.index(dim) for dim in dims if dim in context.dims), None)
     extents = [places(context, info, t) for t in range(len(context.tiles))]
     pieces = []

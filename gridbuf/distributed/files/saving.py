@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
+from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -37,27 +38,9 @@ from gridbuf.distributed.whole_fields.collective_context import (
     way_of,
 )
 from gridbuf.distributed.whole_fields.field_info import FieldInfo
-from gridbuf.distributed.whole_fields.reductions import header, of_block
+from gridbuf.distributed.whole_fields.reductions import header
 from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
-
-
-def places(context: Context, one: FieldInfo, tile: int) -> Index:
-    """How many places a field has along each of the grid's dims; 1 where it lacks the dim."""
-    by = dict(zip(one.geometry.axes, one.geometry.positions, strict=True))
-    return tuple(n + 1 - by[a] if a in by else 1 for a, n in enumerate(context.tiles[tile]))
-
-
-def cut_into(sizes: Sequence[Index], pieces: Sequence[Index]) -> list[tuple[Cuts, ...]]:
-    """Each tile's axes in pieces of one size, the last of which may be smaller."""
-    found = []
-    for whole, piece in zip(sizes, pieces, strict=True):
-        row = []
-        for n, size in zip(whole, piece, strict=True):
-            count = max(-(-n // size), 1)
-            row.append(Cuts(n, count, [*[size] * (count - 1), n - size * (count - 1)]))
-        found.append(tuple(row))
-    return found
 
 
 def blockwise(context: Context, one: FieldInfo) -> tuple[End, list[Index]]:
@@ -115,7 +98,6 @@ def in_slabs(context: Context, one: FieldInfo, dims: Sequence[str]) -> End:
 
 
 ALL_STORES: dict[str, Callable[..., Any]] = {**STORES, "netcdf": netcdf.NetCDFFile}
-AT_ONCE = 2**18  # points of one step of a checksum, which takes several times their memory
 
 
 def read_format(given: Any, where: Path) -> str:
@@ -259,14 +241,6 @@ def pieces_of(
     ]
 
 
-def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index) -> list[slice]:
-    """The slices of a tile that an array with a block's points fills, along these dims."""
-    starts = dict(zip(names, block.start, strict=True))
-    return [
-        slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)
-    ]
-
-
 Pieces = list[tuple[Block, NDArray[Any]]]
 
 
@@ -306,19 +280,4 @@ def put(
         whole = tuple((0, block.shape[a]) for a in info.geometry.axes)
         field = _core.Field(array, dims=tuple(dims))
         total += int(checksum(field, info, block, head, [whole], context.dims))
-    return np.uint64(total % 2**64)
-
-
-def checksum(
-    field: _core.Field, one: FieldInfo, block: Block, head: int, parts: Any, names: Sequence[str]
-) -> np.uint64:
-    """Of parts of a block, a few points at a time."""
-    total = 0
-    for part in parts:
-        rest = one.sizes.values()
-        step = max(AT_ONCE // max(int(np.prod([*rest, *(b - a for a, b in part[1:])])), 1), 1)
-        starts = range(part[0][0], part[0][1], step) if part else [0]
-        for start in starts:
-            slab = ((start, min(start + step, part[0][1])), *part[1:]) if part else part
-            total += of_block(field, one.geometry.axes, block, head, [slab], names)
     return np.uint64(total % 2**64)
