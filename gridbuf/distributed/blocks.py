@@ -358,14 +358,17 @@ def is_number(key: Any) -> bool:
 def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
     operation: Any = getattr(operator, name, None) or divmod
     carried: Any = (lambda a, b: operation(b, a)) if swapped else operation
+    quick, new = name != "divmod", object.__new__
 
     def method(self: Blocks, other: Any) -> Any:
-        if type(other) is Blocks and other._partition is self._partition is not None:
-            if self._blocks:  # one grid's: without a look at anything else
-                parts = tuple(map(carried, self._parts, other._parts))
-                return make(parts, self) if name != "divmod" else blockwise.collected(
-                    [*parts], self, make, name
-                )  # fmt: skip
+        if type(other) is Blocks:
+            # Blocks of one grid: the call is what the blocks' own calls cost, and little more.
+            partition = self._partition
+            if quick and other._partition is partition is not None and self._blocks:
+                found = new(Blocks)
+                found._blocks = found._parts = tuple(map(carried, self._parts, other._parts))
+                found._partition = partition
+                return found
         elif not isinstance(other, Blocks):
             check_operand(other, "other", self._partition)
         return blockwise.call(Blocks, make, name, carried, (self, other), {})

@@ -298,7 +298,10 @@ def slabs_of(ranks: Any, context: Context, info: FieldInfo, manifest: Json) -> A
         arrays = {}
         if context.rank == 0:
             shape = info.shape(dims, dict(zip(context.dims, slab.shape, strict=True)))
-            arrays[slab.number] = np.full(shape, 0 if fill is False else fill, dtype)
+            if fill is False or not context.decomposition.has_land:  # every place gets a value
+                arrays[slab.number] = np.asarray(_core.empty(shape, dtype))
+            else:
+                arrays[slab.number] = np.full(shape, fill, dtype)
         way = slab_way(context, info, dims, end, slab)
         Transfer([way], [context.arrays(info, dims)], [arrays]).pack().run(ranks)
         for array in arrays.values():

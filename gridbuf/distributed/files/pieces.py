@@ -1,5 +1,5 @@
-"""The pieces that a field is cut into for a file, by places, and their checksums: a file has as many
-places as an array has elements.
+"""The pieces that a field is cut into for a file, and their checksums: by places, of which a file
+has as many as an array has elements.
 """
 
 from collections.abc import Sequence
