@@ -22,7 +22,7 @@ func ExampleParse() {
 	// strides: 1 entries for a shape of 2 dimensions; they must be as many
 }
 
-// What __array_interface__ says of a buffer laid out for gt4py's gt:cpu_ifirst.
+// The __array_interface__ of a buffer laid out for gt4py's gt:cpu_ifirst.
 func ExampleDescribe() {
 	preset, _ := alloc.FindPreset("gt:cpu_ifirst")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})

@@ -89,8 +89,8 @@ func TestParseTakesEverySoundCase(t *testing.T) {
 	assert.True(t, got.Aligned())
 }
 
-// What testdata/refused.jsonl says is refused, for that reason. The extension's tests hold
-// it against both doors of Python's objects.
+// Dictionaries of testdata/refused.jsonl are refused for the reasons there. The extension's tests
+// hold it against both doors of Python's objects.
 func TestParseRefuses(t *testing.T) {
 	table, err := os.ReadFile("testdata/refused.jsonl")
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func PointerAttributes(address uintptr) (Kind, int, bool, error) {
 	return Kind(kind), int(device), kind >= 0, err
 }
 
-// What an [Error] is about; use errors.Is. Each is one of the kinds of alloc as well.
+// Causes of an [Error], for errors.Is. Each is one of the kinds of alloc as well.
 var (
 	ErrNoDriver  = fmt.Errorf("cuda: no driver: %w", alloc.ErrUnavailable)
 	ErrOldDriver = fmt.Errorf("cuda: driver too old: %w", alloc.ErrUnavailable)

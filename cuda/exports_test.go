@@ -10,7 +10,7 @@ import (
 	"gridbuf/cuda/internal/faketest"
 )
 
-// cupy does not say which stream uses its memory: a freed block goes to nobody until all
+// cupy does not say which stream uses its memory: a freed block goes to no stream until all
 // streams are through.
 func TestMemoryOfCupyWaitsForAllStreams(t *testing.T) {
 	clean(t)

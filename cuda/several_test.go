@@ -52,7 +52,8 @@ func TestAStreamOfAnotherGPUIsMisuse(t *testing.T) {
 	b.Free()
 }
 
-// What CUDA refuses, or answers with an illegal address later: a GPU's own memory belongs to it.
+// Uses that CUDA refuses, or answers with an illegal address later: a GPU's own memory belongs to
+// it.
 func TestMemoryOfAnotherGPUIsMisuse(t *testing.T) {
 	if !onTwoGPUs(t) {
 		return

@@ -35,7 +35,7 @@ func TestBlockGoesToAnotherStreamOnlyWhenItsWorkIsDone(t *testing.T) {
 		other := take(t, cuda.DeviceMemory, 1<<20, b)
 		assert.NotEqual(t, address, other.Address(), "its work is in flight")
 		own := take(t, cuda.DeviceMemory, 1<<20, first)
-		// a context's event has been recorded for it: it is nobody's by now
+		// a context's event has been recorded for it: it is free by now
 		if first != 0 && first != a {
 			assert.NotEqual(t, address, own.Address())
 		}
@@ -230,7 +230,7 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 
 // Threads take blocks on streams of theirs, write them asynchronously, read them back and
 // let them go while work is in flight. Were a block given to another stream too early, its
-// bytes would be somebody else's.
+// bytes would be those of another thread.
 func TestThreadsAndStreamsWithAsynchronousWork(t *testing.T) {
 	clean(t)
 	streams := []cuda.Stream{0, 2, newStream(t), newStream(t),

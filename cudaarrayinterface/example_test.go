@@ -24,7 +24,7 @@ func ExampleParse() {
 	// stream: 0 is ambiguous; allowed are None, 1 (legacy default), 2 (per-thread default) and a pointer
 }
 
-// What __cuda_array_interface__ says of device memory laid out for gt4py's gt:gpu.
+// The __cuda_array_interface__ of device memory laid out for gt4py's gt:gpu.
 func ExampleDescribe() {
 	preset, _ := alloc.FindPreset("gt:gpu")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{4, 3, 2}, ItemSize: 8, Preset: preset})

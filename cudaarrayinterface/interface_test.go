@@ -51,7 +51,8 @@ func TestParseWithoutElements(t *testing.T) {
 	}
 }
 
-// What testdata/refused.jsonl says is refused, for that reason; the rest is in ../arrayinterface.
+// Dictionaries of testdata/refused.jsonl are refused for the reasons there; the rest is in
+// ../arrayinterface.
 func TestParseRefuses(t *testing.T) {
 	table, err := os.ReadFile("testdata/refused.jsonl")
 	require.NoError(t, err)

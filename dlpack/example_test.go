@@ -41,7 +41,7 @@ func ExampleExportBuffer() {
 	// true 2.5
 }
 
-// What cannot be said in DLPack is refused with the reason.
+// A layout that DLPack has no words for is refused with the reason.
 func ExampleExport() {
 	_, err := dlpack.Export(dlpack.Tensor{
 		Data: 4096, Device: dlpack.Device{Type: dlpack.CPU},

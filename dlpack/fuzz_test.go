@@ -138,7 +138,9 @@ func unpack(b []byte, n int) []int64 {
 // Names of types and typestrs are read, or refused without a panic. A name that is read is the
 // type's own.
 func FuzzTypes(f *testing.F) {
-	for _, seed := range []string{"float64", "bfloat16", "float8_e4m3fn", "<f8", "|V12", "<c16", ""} {
+	for _, seed := range []string{
+		"float64", "bfloat16", "float8_e4m3fn", "<f8", "|V12", "<c16", "",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -246,7 +246,8 @@ func TestDeviceTypesHaveNames(t *testing.T) {
 	}
 }
 
-// What is freed or handed over once is gone: no later use and no second Free reaches the memory.
+// A tensor that is freed or handed over is gone: no later use and no second Free reaches its
+// memory.
 func TestATensorIsGivenBackOnce(t *testing.T) {
 	before := alloc.Statistics().LiveBuffers
 	b := buffer(t, 8, 3)

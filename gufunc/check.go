@@ -18,7 +18,7 @@ func init() {
 	}
 }
 
-// What programs give is looked at here, before anything is worked out: unknown types, lists of
+// Checks of operands, before anything is worked out: unknown types, lists of
 // different lengths and addresses that are nil are errors that name the operand.
 
 // ready refuses a GUFunc that New did not make.

@@ -16,7 +16,7 @@ import (
 	"gridbuf/gufunc"
 )
 
-// What no operand can be is refused by every door before anything is worked out or read.
+// Operands that cannot be are refused by every function before anything is worked out or read.
 func TestOperandsThatAreNone(t *testing.T) {
 	add, x := kernel(t, "add"), float64s(t, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for why, change := range map[string]func(*gufunc.Array){
@@ -28,8 +28,12 @@ func TestOperandsThatAreNone(t *testing.T) {
 			a.Shape = make([]int64, 33)
 			a.Strides = make([]int64, 33)
 		},
-		"Shape[1] is -3":                            func(a *gufunc.Array) { a.Shape = []int64{2, -3} },
-		"1 names for 2 dimensions":                  func(a *gufunc.Array) { a.Dims = []alloc.Dim{alloc.I} },
+		"Shape[1] is -3": func(a *gufunc.Array) {
+			a.Shape = []int64{2, -3}
+		},
+		"1 names for 2 dimensions": func(a *gufunc.Array) {
+			a.Dims = []alloc.Dim{alloc.I}
+		},
 		"Data is nil, and shape [2 3] has elements": func(a *gufunc.Array) { a.Data = nil },
 	} {
 		bad := x
