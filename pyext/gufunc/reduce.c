@@ -1,5 +1,5 @@
 /* reduce.c: g.reduce: arguments read, the plan looked up, tasks run, results made. */
-#include "reducing.h"
+#include "gufunc.h"
 #include "../core/memory.h"
 #include "../core/upcall.h"
 #include "../../gufunc/cast.h"

@@ -1,6 +1,6 @@
 /* reduce_args.c: arguments of g.reduce. Objects whose conversion may run Python code are read
  * first; pointers into arrays are taken last. */
-#include "reducing.h"
+#include "gufunc.h"
 #include "../core/attribute.h"
 #include "../core/upcall.h"
 

@@ -1,7 +1,7 @@
 /* type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
 #include "../../gufunc/kernels/loops/table.h"
-#include "reducing.h"
+#include "gufunc.h"
 
 #include <docs.h>
 
