@@ -97,9 +97,13 @@ def on_ranks(tmp_path: Path, program: str) -> "subprocess.CompletedProcess[str]"
     (tmp_path / "model.py").write_text(program)
     words = [sys.executable, *["-m", "gridbuf", "watch", "--json", "o.json", "model.py"]]
     return subprocess.run(
-        [*machine.mpirun_command(3), *words], cwd=tmp_path,
-        env=machine.mpi_environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, timeout=300
-    )  # fmt: skip
+        [*machine.mpirun_command(3), *words],
+        cwd=tmp_path,
+        env=machine.mpi_environment(PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
 
 
 @pytest.mark.slow
