@@ -25,7 +25,7 @@ type Array struct {
 	release  func() // what Free does besides; nil: nothing
 
 	mu           sync.Mutex // of what follows
-	file         int        // the memfd of an array that New made; -1 after Free, and of one attached
+	file         int        // the memfd; -1 after Free, and of an array that is attached
 	sealed       bool       // clientsWrite is for good
 	clientsWrite Access
 }
@@ -33,8 +33,8 @@ type Array struct {
 // Halo is the width of the halo on the two sides of an index.
 type Halo = grid.Halo
 
-// New makes memory for a plan, filled with zeros; no page of it is touched. The halo, where there is
-// one, has its widths for each index. Free gives the memory back.
+// New makes memory for a plan, filled with zeros; no page of it is touched. The halo, where there
+// is one, has its widths for each index. Free gives the memory back.
 func New(p *alloc.Plan, t alloc.Type, halo ...Halo) (*Array, error) {
 	if err := checkPlan(p, t); err != nil {
 		return nil, err
@@ -68,8 +68,9 @@ func checkPlan(p *alloc.Plan, t alloc.Type) error {
 			"processes share plain memory of the host", p.Memory(), p.Device())
 	}
 	if p.ByteAlignment() > pageSize {
-		return alloc.ErrInvalid.Errorf("plan: a boundary of %d bytes; mappings of shared memory begin "+
-			"at pages of %d", p.ByteAlignment(), int(pageSize))
+		return alloc.ErrInvalid.Errorf(
+			"plan: a boundary of %d bytes; mappings of shared memory begin "+
+				"at pages of %d", p.ByteAlignment(), int(pageSize))
 	}
 	if !t.Known() || (t != alloc.Raw && t.Size() != p.ItemSize()) {
 		return alloc.ErrInvalid.Errorf("t: elements of type %v have %d bytes, those of the plan %d",

@@ -1,6 +1,7 @@
 package share_test
 
 import (
+	"syscall"
 	"testing"
 
 	"gridbuf/share"
@@ -37,4 +38,26 @@ func BenchmarkAttachAndFreeOnAllCores(b *testing.B) {
 			attachAndFree(b, at)
 		}
 	})
+}
+
+// A hundred attaches of 1 GB on one connection, whose end lets go of them all; an operation is one
+// attach.
+func BenchmarkAttachOnOneConnection(b *testing.B) {
+	server, at := listening(b)
+	if err := server.Offer("a", array(b, 1<<27), share.ReadWrite); err != nil {
+		b.Fatal(err)
+	}
+	for left := b.N; left > 0; left -= 100 {
+		conn := dialed(b, at)
+		for range min(left, 100) {
+			file := attachedFile(b, conn, "a")
+			mapping, err := syscall.Mmap(file, 0, 1<<30, syscall.PROT_READ, syscall.MAP_SHARED)
+			if err != nil {
+				b.Fatal(err)
+			}
+			syscall.Munmap(mapping)
+			syscall.Close(file)
+		}
+		conn.Close()
+	}
 }

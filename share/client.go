@@ -30,8 +30,8 @@ func Names(address string) ([]string, error) {
 	return got.Names, err
 }
 
-// Attach maps an array that the server of an address offers. Free lets go. ReadWrite is for arrays that
-// are offered so. No page is touched.
+// Attach maps an array that the server of an address offers. Free lets go. ReadWrite is for arrays
+// that are offered so. No page is touched.
 func Attach(address, name string, access Access) (*Array, error) {
 	conn, err := dial(address)
 	if err != nil {
@@ -56,7 +56,8 @@ func attach(conn *net.UnixConn, name string, access Access) (*Array, error) {
 		if file >= 0 {
 			syscall.Close(file)
 		}
-		return nil, alloc.ErrInvalid.Errorf("the server's answer has no description with a descriptor")
+		return nil, alloc.ErrInvalid.Errorf(
+			"the server's answer has no description with a descriptor")
 	}
 	defer syscall.Close(file) // the mapping needs none
 	a, err := got.Array.array(file, access)
@@ -95,7 +96,8 @@ func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
 	case err != nil:
 		return file, alloc.ErrUnavailable.Errorf("the server does not answer: %v", err)
 	case got.Version != version:
-		err = alloc.ErrInvalid.Errorf("the server has version %d of the protocol; this client has %d",
+		err = alloc.ErrInvalid.Errorf(
+			"the server has version %d of the protocol; this client has %d",
 			got.Version, int(version))
 	case got.Error != "":
 		err = alloc.ErrInvalid.Errorf("%s", got.Error)
@@ -114,10 +116,12 @@ func (d *description) array(file int, access Access) (*Array, error) {
 		return nil, alloc.ErrUnavailable.Errorf("the descriptor of the memory: %v", err)
 	}
 	if found.Mode&syscall.S_IFMT != syscall.S_IFREG || d.Bytes <= 0 || found.Size != d.Bytes {
-		return nil, alloc.ErrInvalid.Errorf("bytes: %d; the memory that came has %d", d.Bytes, found.Size)
+		return nil, alloc.ErrInvalid.Errorf(
+			"bytes: %d; the memory that came has %d", d.Bytes, found.Size)
 	}
 	if !keepsItsSize(file) {
-		return nil, alloc.ErrInvalid.Errorf("the memory that came is not sealed: its pages can be taken away")
+		return nil, alloc.ErrInvalid.Errorf(
+			"the memory that came is not sealed: its pages can be taken away")
 	}
 	if access == ReadWrite && !d.Writable {
 		return nil, alloc.ErrInvalid.Errorf("writable: the memory that came is for reading only")
@@ -143,8 +147,9 @@ func (d *description) array(file int, access Access) (*Array, error) {
 // checkExtent compares where the last element ends with the bytes of the memory.
 func (d *description) checkExtent(itemSize int64) error {
 	if len(d.Shape) != len(d.Strides) || len(d.Shape) > alloc.MaxDims {
-		return alloc.ErrInvalid.Errorf("shape, strides: %d and %d entries; there are as many of each, "+
-			"at most %d", len(d.Shape), len(d.Strides), int(alloc.MaxDims))
+		return alloc.ErrInvalid.Errorf(
+			"shape, strides: %d and %d entries; there are as many of each, "+
+				"at most %d", len(d.Shape), len(d.Strides), int(alloc.MaxDims))
 	}
 	if len(d.Shape) > 0 && (slices.Min(d.Shape) < 0 || slices.Min(d.Strides) < 0) || d.Offset < 0 {
 		return alloc.ErrInvalid.Errorf("shape %v, strides %v, offset %d: none may be negative",
@@ -156,14 +161,16 @@ func (d *description) checkExtent(itemSize int64) error {
 		end, over = end+uint64(itemSize), over|(end+uint64(itemSize))>>63
 	}
 	if over != 0 || end > uint64(d.Bytes) {
-		return alloc.ErrInvalid.Errorf("shape %v, strides %v, offset %d of %d bytes an element: they "+
-			"reach beyond the %d bytes of the memory", d.Shape, d.Strides, d.Offset, itemSize, d.Bytes)
+		return alloc.ErrInvalid.Errorf(
+			"shape %v, strides %v, offset %d of %d bytes an element: they "+
+				"reach beyond the %d bytes of the memory", d.Shape, d.Strides, d.Offset, itemSize,
+			d.Bytes)
 	}
 	return nil
 }
 
-// lastElement is where the last element begins; over is not 0 where that, or the number of elements,
-// is 2^63 or more.
+// lastElement is where the last element begins; over is not 0 where that, or the number of
+// elements, is 2^63 or more.
 func (d *description) lastElement() (at, over uint64) {
 	at = uint64(d.Offset)
 	elements := uint64(1)
@@ -182,7 +189,8 @@ func parseDims(names []string, ndim int) ([]alloc.Dim, error) {
 	for i, name := range names {
 		d, ok := parseDim(name)
 		if !ok || slices.Contains(dims[:i], d) {
-			return nil, alloc.ErrInvalid.Errorf("dims: %v; expected I, J, K and 0, 1, ... once each", names)
+			return nil, alloc.ErrInvalid.Errorf(
+				"dims: %v; expected I, J, K and 0, 1, ... once each", names)
 		}
 		dims[i] = d
 	}

@@ -14,22 +14,23 @@
 // # Memory
 //
 // An array lies in a memfd of its own: pages come into being when they are touched, and the memory
-// lives until the last process that maps it lets go, whichever ends first. A memfd is sealed against
-// growing and shrinking, so that no process can take pages away under another. One that is offered
-// [ReadOnly] is sealed against writing, too: only the process that made it writes. The memory is not
-// counted in alloc.Statistics. Two processes that write the same elements at the same time need an
-// agreement of their own, as threads do.
+// lives until the last process that maps it lets go, whichever ends first. A memfd is sealed
+// against growing and shrinking, so that no process can take pages away under another. One that is
+// offered [ReadOnly] is sealed against writing, too: only the process that made it writes. The
+// memory is not counted in alloc.Statistics. Two processes that write the same elements at the same
+// time need an agreement of their own, as threads do.
 //
 // # Who comes in
 //
 // The permissions of the socket and of the folders above it decide: [Options].Mode is 0600 unless
-// told otherwise. A process that may connect may attach all that is offered, and must trust the server no
-// further than a size: clients check each figure against the descriptor before they map it.
+// told otherwise. A process that may connect may attach all that is offered, and must trust the
+// server no further than a size: clients check each figure against the descriptor before they map
+// it.
 //
 // # The protocol
 //
-// A message is its length in bytes, an unsigned 32-bit number, little end first, and so many bytes of
-// JSON. A client sends requests, one after the other:
+// A message is its length in bytes, an unsigned 32-bit number, little end first, and so many bytes
+// of JSON. A client sends requests, one after the other:
 //
 //	{"version": 1, "op": "names"}
 //	{"version": 1, "op": "attach", "name": "salt", "writable": true}
@@ -43,6 +44,6 @@
 //
 // bytes is the size of the memfd, offset where element 0 lies in it, strides are bytes, typestr is
 // NumPy's. What cannot be answered gives {"version": 1, "error": "..."}. The connection is the
-// reference to all that was attached through it: closing it lets go, and so does the end of a client,
-// kill -9 included.
+// reference to all that was attached through it: closing it lets go, and so does the end of a
+// client, kill -9 included.
 package share

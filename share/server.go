@@ -40,11 +40,11 @@ type Server struct {
 	closed   bool
 	offers   map[string]*offer
 	clients  map[*net.UnixConn][]*offer // what each of them holds
-	changed  chan struct{}              // closed, and made anew, when a client lets go or an offer ends
+	changed  chan struct{}              // closed and made anew when a client lets go
 }
 
-// offer is an array that clients attach. Its descriptors are open until it is withdrawn and no client
-// holds it.
+// offer is an array that clients attach. Its descriptors are open until it is withdrawn and no
+// client holds it.
 type offer struct {
 	messages  map[Access][]byte // the descriptions
 	files     map[Access]int
@@ -53,8 +53,8 @@ type offer struct {
 	withdrawn bool
 }
 
-// Listen makes the socket of an address, such as "unix:/run/user/1000/ocean", and answers there until
-// Close.
+// Listen makes the socket of an address, such as "unix:/run/user/1000/ocean", and answers there
+// until Close.
 func Listen(address string, o Options) (*Server, error) {
 	file, err := path(address)
 	if err != nil {
@@ -84,7 +84,8 @@ func Listen(address string, o Options) (*Server, error) {
 // Offer gives clients an array under a name. ReadWrite lets those write who ask for it. The first
 // offer of an array decides for good; the memory stays until Withdraw or Close, also after Free.
 func (s *Server) Offer(name string, a *Array, access Access) error {
-	if name == "" || len(name) > 200 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' }) {
+	control := func(r rune) bool { return r < ' ' }
+	if name == "" || len(name) > 200 || strings.ContainsFunc(name, control) {
 		return alloc.ErrInvalid.Errorf("name: %q; give 1 to 200 bytes that can be printed", name)
 	}
 	if a == nil {
@@ -112,11 +113,13 @@ func (a *Array) offer(access Access) (*offer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.file < 0 {
-		return nil, alloc.ErrInvalid.Errorf("array: it was freed, or attached; give one of share.New")
+		return nil, alloc.ErrInvalid.Errorf(
+			"array: it was freed, or attached; give one of share.New")
 	}
 	if a.sealed && a.clientsWrite != access {
-		return nil, alloc.ErrInvalid.Errorf("access: another offer of the array has decided otherwise " +
-			"who writes")
+		return nil, alloc.ErrInvalid.Errorf(
+			"access: another offer of the array has decided otherwise " +
+				"who writes")
 	}
 	if !a.sealed {
 		if err := sealForGood(a.file, access == ReadOnly); err != nil {
@@ -132,7 +135,8 @@ func (a *Array) offer(access Access) (*offer, error) {
 	}
 	if err != nil {
 		o.close()
-		return nil, alloc.ErrUnavailable.Errorf("array: its descriptor cannot be opened again: %v", err)
+		return nil, alloc.ErrUnavailable.Errorf(
+			"array: its descriptor cannot be opened again: %v", err)
 	}
 	for each := range o.files {
 		o.messages[each] = encode(describe(a, bool(each)))
@@ -190,8 +194,8 @@ func (s *Server) unknown(name string) error {
 
 func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offers)) }
 
-// Holders is how many references clients have to an array: one for each time it was attached and not
-// let go.
+// Holders is how many references clients have to an array: one for each time it was attached and
+// not let go.
 func (s *Server) Holders(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +205,8 @@ func (s *Server) Holders(name string) int {
 	return 0
 }
 
-// Wait returns when an array has been attached and no client holds it any more, because they let go or
-// have ended, and what they wrote is seen.
+// Wait returns when an array has been attached and no client holds it any more, because they let go
+// or have ended, and what they wrote is seen.
 func (s *Server) Wait(ctx context.Context, name string) error {
 	for {
 		s.mu.Lock()
@@ -305,15 +309,16 @@ func (s *Server) serve(conn *net.UnixConn) {
 	}
 }
 
-// reply is the answer to a request and the descriptor that goes with it, or -1. What a client attaches
-// is held for it from here on.
+// reply is the answer to a request and the descriptor that goes with it, or -1. What a client
+// attaches is held for it from here on.
 func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case r.Version != version:
-		return failure(alloc.ErrInvalid.Errorf("version %d of the protocol is asked for; this server "+
-			"has version %d", r.Version, int(version))), -1
+		return failure(alloc.ErrInvalid.Errorf(
+			"version %d of the protocol is asked for; this server "+
+				"has version %d", r.Version, int(version))), -1
 	case r.Op == "names":
 		return encode(answer{Version: version, Names: s.names()}), -1
 	case r.Op != "attach":
@@ -326,7 +331,8 @@ func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) 
 	}
 	file, ok := o.files[Access(r.Writable)]
 	if !ok {
-		return failure(alloc.ErrInvalid.Errorf("writable: %q is offered for reading only", r.Name)), -1
+		return failure(alloc.ErrInvalid.Errorf(
+			"writable: %q is offered for reading only", r.Name)), -1
 	}
 	o.holders++
 	o.attached = true

@@ -258,7 +258,10 @@ func TestWrongArguments(t *testing.T) {
 	}
 	one := plan(alloc.Spec{Shape: []int64{4}, ItemSize: 8})
 	for want, call := range map[string]func() error{
-		`"/tmp/x"; give "unix:"`:  func() error { _, err := share.Listen("/tmp/x", share.Options{}); return err },
+		`"/tmp/x"; give "unix:"`: func() error {
+			_, err := share.Listen("/tmp/x", share.Options{})
+			return err
+		},
 		`"unix:"; give "unix:"`:   func() error { _, err := share.Names("unix:"); return err },
 		`"unix:@x"; give "unix:"`: func() error { _, err := share.Names("unix:@x"); return err },
 		"at most 107":             func() error { _, err := share.Names(long); return err },
@@ -276,8 +279,8 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"plan: it is nil": func() error { _, err := share.New(nil, alloc.Float32); return err },
 		"at pages of 4096": func() error {
-			_, err := share.New(plan(alloc.Spec{Shape: []int64{4}, ItemSize: 8, ByteAlignment: 8192}),
-				alloc.Float64)
+			spec := alloc.Spec{Shape: []int64{4}, ItemSize: 8, ByteAlignment: 8192}
+			_, err := share.New(plan(spec), alloc.Float64)
 			return err
 		},
 		"2 widths for 1 indices": func() error {
@@ -296,7 +299,8 @@ func TestWrongArguments(t *testing.T) {
 	} {
 		err := call()
 		assert.ErrorContains(t, err, want)
-		assert.True(t, errors.Is(err, alloc.ErrInvalid) || errors.Is(err, alloc.ErrUnavailable), want)
+		invalid := errors.Is(err, alloc.ErrInvalid)
+		assert.True(t, invalid || errors.Is(err, alloc.ErrUnavailable), want)
 	}
 	client, err := share.Attach(at, "a", share.ReadOnly)
 	require.NoError(t, err)

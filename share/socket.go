@@ -76,7 +76,8 @@ func removeStale(file string) error {
 		return refused(file, err)
 	}
 	if found.Mode().Type() != os.ModeSocket {
-		return alloc.ErrInvalid.Errorf("address: %s is a file and no socket; give another path", file)
+		return alloc.ErrInvalid.Errorf(
+			"address: %s is a file and no socket; give another path", file)
 	}
 	conn, err := net.DialTimeout("unix", file, 10*time.Second)
 	if err == nil {

@@ -41,8 +41,9 @@ func createMemory(size int64) (file int, err error) {
 func sealForGood(file int, readOnly bool) error {
 	if readOnly {
 		if err := seal(file, C.F_SEAL_FUTURE_WRITE); err != nil {
-			return alloc.ErrUnavailable.Errorf("access: memory cannot be sealed against writing: %v "+
-				"(Linux 5.1 or newer does)", err)
+			return alloc.ErrUnavailable.Errorf(
+				"access: memory cannot be sealed against writing: %v "+
+					"(Linux 5.1 or newer does)", err)
 		}
 	}
 	if err := seal(file, C.F_SEAL_SEAL); err != nil {

@@ -133,7 +133,8 @@ func firstFile(control []byte) int {
 // describe is what clients are told of an array.
 func describe(a *Array, writable bool) answer {
 	d := &description{
-		Bytes: int64(len(a.mapping)), Offset: a.offset, Typestr: typestr(&a.view), Shape: a.view.Shape,
+		Bytes: int64(len(a.mapping)), Offset: a.offset, Typestr: typestr(&a.view),
+		Shape:   a.view.Shape,
 		Strides: a.view.Strides, Dims: make([]string, len(a.dims)), Writable: writable,
 	}
 	for i, dim := range a.dims {
@@ -149,7 +150,7 @@ func describe(a *Array, writable bool) answer {
 func path(address string) (string, error) {
 	file, ok := strings.CutPrefix(address, "unix:")
 	if !ok || file == "" || file[0] == '@' || slices.Contains([]byte(file), 0) {
-		return "", alloc.ErrInvalid.Errorf("address: %q; give \"unix:\" and the path of a socket", address)
+		return "", alloc.ErrInvalid.Errorf("address: %q; give \"unix:\" and a socket's path", address)
 	}
 	if len(file) > longestPath {
 		return "", alloc.ErrInvalid.Errorf("address: a path of %d bytes; a socket's has at most %d",

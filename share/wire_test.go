@@ -30,8 +30,9 @@ func framed(text string) []byte {
 }
 
 // descriptor is what a client is sent, raw.
-func descriptor(t testing.TB, at, name string) int {
-	conn := dialed(t, at)
+func descriptor(t testing.TB, at, name string) int { return attachedFile(t, dialed(t, at), name) }
+
+func attachedFile(t testing.TB, conn *net.UnixConn, name string) int {
 	_, err := conn.Write(framed(`{"version": 1, "op": "attach", "name": "` + name + `"}`))
 	require.NoError(t, err)
 	room := make([]byte, 64)
@@ -171,13 +172,16 @@ func TestSizesThatLie(t *testing.T) {
 		{"reach beyond", map[string]any{"offset": most}},
 		{"reach beyond", map[string]any{"shape": []int64{0}, "offset": 4097}},
 		{"reach beyond", map[string]any{
-			"shape": []int64{1 << 40, 1 << 40}, "strides": []int64{0, 0}, "dims": []string{"I", "J"},
+			"shape": []int64{1 << 40, 1 << 40}, "strides": []int64{0, 0},
+			"dims": []string{"I", "J"},
 		}},
 		{"negative", map[string]any{"strides": []int64{-8}}},
 		{"negative", map[string]any{"shape": []int64{-1}}},
 		{"negative", map[string]any{"offset": -8}},
 		{"2 and 1 entries", map[string]any{"shape": []int64{10, 10}}},
-		{"33 and 33 entries", map[string]any{"shape": make([]int64, 33), "strides": make([]int64, 33)}},
+		{"33 and 33 entries", map[string]any{
+			"shape": make([]int64, 33), "strides": make([]int64, 33),
+		}},
 		{"typestr", map[string]any{"typestr": ""}},
 		{"typestr", map[string]any{"typestr": "<f-8"}},
 		{"dims", map[string]any{"dims": []string{}}},

@@ -47,7 +47,8 @@ func runDevices(arguments []string, out io.Writer) error {
 			return fmt.Errorf("gpu %d: %w", i, err)
 		}
 		p.line("gpu %d  %s, compute capability %d.%d, %d of %d MiB free, CUDA %d.%d", i, d.Name,
-			d.Major, d.Minor, d.Free>>20, d.Total>>20, d.DriverVersion/1000, d.DriverVersion%1000/10)
+			d.Major, d.Minor, d.Free>>20, d.Total>>20, d.DriverVersion/1000,
+			d.DriverVersion%1000/10)
 	}
 	return p.err
 }

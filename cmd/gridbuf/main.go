@@ -68,7 +68,8 @@ func usage(out io.Writer) {
 	}
 }
 
-// parse reads options. Help goes to the standard output, and an error is printed by the caller alone.
+// parse reads options. Help goes to the standard output, and an error is printed by the caller
+// alone.
 func parse(set *flag.FlagSet, arguments []string) error {
 	set.SetOutput(io.Discard)
 	err := set.Parse(arguments)

@@ -25,7 +25,8 @@ func runPlan(arguments []string, out io.Writer) error {
 		return err
 	}
 	p := printer{out: out}
-	p.line("%s %s of %s on %s", alloc.DimsString(plan.Dims()), tuple(plan.Shape()), r.dtype, where(plan))
+	p.line("%s %s of %s on %s", alloc.DimsString(plan.Dims()), tuple(plan.Shape()), r.dtype,
+		where(plan))
 	p.line("")
 	for _, row := range indexTable(plan, r.halo) {
 		p.line("%s", row)
@@ -59,8 +60,10 @@ func indexTable(p *alloc.Plan, halo [][2]int64) []string {
 		{"padded to", func(i int) string { return grouped(p.PaddedShape()[i]) }},
 		{"stride in bytes", func(i int) string { return grouped(p.Strides()[i]) }},
 		{"place in memory", func(i int) string { return rank(int(p.Layout()[i]), len(p.Shape())) }},
-		{"aligned element", func(i int) string { return strconv.FormatInt(p.AlignedIndex()[i], 10) }},
-		{"halo low, high", func(i int) string { return fmt.Sprintf("%d, %d", halo[i][0], halo[i][1]) }},
+		{"aligned element", func(i int) string { return fmt.Sprint(p.AlignedIndex()[i]) }},
+		{"halo low, high", func(i int) string {
+			return fmt.Sprintf("%d, %d", halo[i][0], halo[i][1])
+		}},
 	}
 	if halo == nil {
 		rows = rows[:len(rows)-1]

@@ -37,12 +37,15 @@ func newOptions(name, arguments string) *options {
 		FlagSet: set,
 		backend: set.String("backend", "", "a `preset`: gt:cpu_ifirst, dace:cpu, C, ... "+
 			"(default GRIDBUF_BACKEND, or C)"),
-		dtype:         set.String("dtype", "float64", "the element `type`: float64, f4, bool, ..."),
-		dims:          set.String("dims", "", "the `names` of the indices in order, such as KJI"),
-		halo:          set.String("halo", "", "for each index `N|LOW:HIGH`"),
-		aligned:       set.String("aligned-index", "", "the element on the boundary, `N` for each index"),
-		layout:        set.String("layout", "", "`KJI`, from the largest stride on; or a rank for each index"),
-		padding:       set.String("padding", "", "`yes|no|ITEMS`: rows to the alignment, or to ITEMS"),
+		dtype: set.String("dtype", "float64", "the element `type`: float64, f4, bool, ..."),
+		dims:  set.String("dims", "", "the `names` of the indices in order, such as KJI"),
+		halo:  set.String("halo", "", "for each index `N|LOW:HIGH`"),
+		aligned: set.String(
+			"aligned-index", "", "the element on the boundary, `N` for each index"),
+		layout: set.String(
+			"layout", "", "`KJI`, from the largest stride on; or a rank for each index"),
+		padding: set.String(
+			"padding", "", "`yes|no|ITEMS`: rows to the alignment, or to ITEMS"),
 		device:        set.String("device", "", "`cpu|gpu[:N]`"),
 		memory:        set.String("memory", "", "`pinned|managed`"),
 		byteAlignment: set.Int64("byte-alignment", 0, "a power of two, in `BYTES`"),
@@ -237,8 +240,8 @@ type printer struct {
 	err error
 }
 
-func (p *printer) line(format string, values ...any) {
+func (p *printer) line(text string, values ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintf(p.out, format+"\n", values...)
+		_, p.err = fmt.Fprintf(p.out, text+"\n", values...)
 	}
 }

@@ -58,7 +58,9 @@ func runShare(arguments []string, out io.Writer) error {
 }
 
 // offer leaves the memory to the server.
-func offer(server *share.Server, name string, p *alloc.Plan, r *request, access share.Access) error {
+func offer(
+	server *share.Server, name string, p *alloc.Plan, r *request, access share.Access,
+) error {
 	halo := make([]share.Halo, len(r.halo))
 	for i, widths := range r.halo {
 		halo[i] = share.Halo{Before: widths[0], After: widths[1]}

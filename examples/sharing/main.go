@@ -1,5 +1,5 @@
-// Command sharing allocates a field as gt4py's backend gt:cpu_ifirst wants it, fills it, offers it to
-// a model in Python (model.py), and reads the result when the model has ended.
+// Command sharing allocates a field as gt4py's backend gt:cpu_ifirst wants it, fills it, offers it
+// to a model in Python (model.py), and reads the result when the model has ended.
 package main
 
 import (
