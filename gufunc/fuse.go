@@ -94,7 +94,8 @@ type fuser struct {
 
 func (f *fuser) check() error {
 	if len(f.steps) == 0 || len(f.outputs) == 0 || f.inputs+len(f.outputs) > MaxOperands {
-		return setupError("steps: at least one is needed, and 1 to %d inputs and outputs", MaxOperands)
+		return setupError("steps: at least one is needed, and 1 to %d inputs and outputs",
+			int(MaxOperands))
 	}
 	for _, t := range f.types[f.inputs:] {
 		if t.Size() > 16 {
