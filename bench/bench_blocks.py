@@ -62,9 +62,9 @@ CASES = [
         for n, k in ((64, 20), (256, 40))
     ),
     Case(
-        "grid.exchange(T, edges=...) / a plan with them",
+        "grid.exchange(T, edges=...) / grid.exchange(T), 64 x 64 x 20 in 4 blocks",
         "grid.exchange(T, edges=rules)",
-        "edged(T)",
+        "grid.exchange(T)",
         EDGES.format(64, 20, "edge"),
         1.2,
         clock=CPU,
