@@ -117,7 +117,7 @@ class Allocator:
         from gt4py._core import definitions
 
         return (
-            definitions.CUPY_DEVICE_TYPE or definitions.DeviceType.CUDA
+            getattr(definitions, "CUPY_DEVICE_TYPE", None) or definitions.DeviceType.CUDA
             if self.device == "gpu"
             else definitions.DeviceType.CPU
         )

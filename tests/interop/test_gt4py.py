@@ -122,7 +122,8 @@ def test_programs_run_on_our_memory(backend: str | None) -> None:
         for v in (1.0, 2.0, 0.0)
     )
     program = programs.add_into.with_backend(None if backend is None else getattr(gtx, backend))
-    program(gbg.to_next(a, dims), gbg.to_next(b, dims), out=gbg.to_next(out, dims))
+    given = gbg.to_next(a, dims), gbg.to_next(b, dims)
+    program(*given, out=gbg.to_next(out, dims), offset_provider={})
     assert (out.numpy() == 3.0).all()
 
 

@@ -225,6 +225,8 @@ def test_fields_of_gt4py_next_whoever_allocates_them() -> None:
 
 @pytest.mark.slow
 def test_gt4py_next_imported_later() -> None:
+    if python("import sys, gt4py.storage; print('gt4py.next' in sys.modules)") == "True":
+        pytest.skip("gt4py.storage imports gt4py.next in this version")
     code = (
         "import sys, gridbuf as gb, gridbuf.interop.gt4py as gbg\ngbg.install()\nassert"
         " 'gt4py.next' not in sys.modules\nimport gt4py.next as gtx\nmade ="
