@@ -72,7 +72,7 @@ func TestCheckNamesTheLinesOfEveryHolderThatIsLeft(t *testing.T) {
 	alloc.Check(after)
 	after.end()
 	assert.Empty(t, after.errors)
-	b, err := alloc.New(aPlan()) // nobody records any more
+	b, err := alloc.New(aPlan()) // not recorded any more
 	require.NoError(t, err)
 	b.Free()
 }

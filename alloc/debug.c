@@ -14,7 +14,7 @@
 #define GUARD 0xFD
 #define POISON 0xDB
 
-/* The last bytes of a block say where its data lies and who used it last. */
+/* Trailer: the last bytes of a block say where its data lies and which buffer used it last. */
 typedef struct {
     int64_t span, lead;
     uint64_t id;

@@ -19,11 +19,11 @@
 package alloc
 
 // Reading order. Numbers and types of all rooms: numbers.h, elements.h, strides.h, errors.h,
-// system.h. Requests and answers: spec.go, preset.c with preset.go, dims.go, plan.h, plan.c with
+// system.h, type.go. Requests and answers: spec.go, preset.c with preset.go, plan.h, plan.c with
 // plan.go. Memory that exists: describe.c, satisfy.go. A plan in words: explain.go. The heap, from
 // the ground: block.h, slab.h, extents.c (the memory of slabs), policy.c (how much is kept, where
 // large blocks begin), debug.c (guards), heap.c (taking and releasing). For Go programs: buffer.go,
-// stats.go, check.go.
+// check.go.
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra
 import "C"

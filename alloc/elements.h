@@ -29,7 +29,7 @@
     X(with, C64, COMPLEX64, 'F', 8, 'c', Complex, "complex64") \
     X(with, C128, COMPLEX128, 'D', 16, 'c', Complex, "complex128")
 
-/* What everybody means by a number: copies convert these, DLPack has them all. */
+/* Numbers that every library has: copies convert these, DLPack has them all. */
 #define GB_EACH_NUMBER(X, with) GB_EACH_REAL(X, with) GB_EACH_COMPLEX(X, with)
 
 /* A long double is 80 bits in 128: no other library means that. Dates are eight bytes that are

@@ -51,7 +51,7 @@ func ExampleRegister() {
 	// Output: JIK true
 }
 
-// What `python -m gridbuf plan` says of a layout.
+// Print a layout as `python -m gridbuf plan` does.
 func ExamplePlan_Explain() {
 	preset, _ := alloc.FindPreset("gtmc")
 	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{12, 12, 70}, ItemSize: 8, Preset: preset,

@@ -7,7 +7,6 @@ import (
 
 	"gridbuf/internal/message"
 	"gridbuf/internal/record"
-	"gridbuf/internal/sorting"
 )
 
 // Fact is one thing worth saying about a plan: what it is about, empty where it goes on from the
@@ -39,7 +38,7 @@ func (p *Plan) Explain() Explanation {
 	for i := range order {
 		order[i] = i
 	}
-	sorting.Stable(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return int(p.layout[a]) - int(p.layout[b]) })
 	fastest := order[len(order)-1]
 	return slices.Concat(p.explainOrder(order), p.explainPadding(fastest),
 		p.explainAlignment(fastest), p.explainBytes())

@@ -1,5 +1,5 @@
-/* numbers.h: what requests, plans, pools of memory and both planners call by number. Go takes its
- * constants from here, Python from the extension (pyext/module.c). */
+/* numbers.h: numbers of devices, kinds of memory, layouts and dimensions, and bounds of requests.
+ * Go takes its constants from here, Python from the extension (pyext/module.c). */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +20,7 @@ enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
 /* Values of padding besides a number of items. */
 enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
 
-/* What an index means: the code of I, J or K, or a data dimension's own number. Indices without
+/* Meaning of an index: the code of I, J or K, or a data dimension's own number. Indices without
  * names count up from I. */
 enum { GB_DIM_I = -3, GB_DIM_J, GB_DIM_K };
 #define GB_DIM_LETTER(dim) ((char)('I' + ((dim) - GB_DIM_I)))

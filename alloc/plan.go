@@ -53,7 +53,7 @@ import (
 )
 
 // Plan is the answer to a Spec: everything that can be known without memory.
-// It never changes: what it tells of lists are copies.
+// A plan never changes: methods that return lists return copies.
 type Plan struct {
 	shape         []int64
 	strides       []int64 // bytes

@@ -1,6 +1,8 @@
 package alloc
 
 // #include <stdlib.h>
+// #cgo noescape gb_preset_named
+// #cgo nocallback gb_preset_named
 // #include "preset.h"
 import "C"
 

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleSatisfies() {
-	address := uintptr(4096) // of somebody else's array of 4 x 5 x 6 float64 in C order
+	address := uintptr(4096) // of a foreign array of 4 x 5 x 6 float64 in C order
 	have, _ := Describe([]int64{4, 5, 6}, []int64{240, 48, 8}, nil, 8, address)
 	ifirst, _ := FindPreset("gt:cpu_ifirst")
 	err := Satisfies(&Spec{Shape: []int64{4, 5, 6}, ItemSize: 8, Preset: ifirst}, have, address)

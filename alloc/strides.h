@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 /* C order, from the distance of two neighbours along the last index on. Unsigned in between: an
  * empty array may have any shape. */
@@ -41,10 +42,6 @@ static inline int gb_reach(const int64_t *shape, const int64_t *strides, int ndi
     return -1;
 }
 
-/* n elements of item bytes; neighbours are dst_step and src_step bytes apart (strides.c). */
-void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t n,
-                     int64_t item);
-
 /* The largest step of which both are multiples. */
 static inline int64_t gb_gcd(int64_t a, int64_t b) {
     while (b) {
@@ -54,3 +51,32 @@ static inline int64_t gb_gcd(int64_t a, int64_t b) {
     }
     return a;
 }
+
+#define GB_LOOP_(word)                            \
+    for (int64_t i = 0; i < n; i++) {             \
+        word x;                                   \
+        memcpy(&x, src + i * src_step, sizeof x); \
+        memcpy(dst + i * dst_step, &x, sizeof x); \
+    }                                             \
+    break
+
+typedef struct {
+    uint64_t half[2];
+} gb_pair_;
+
+/* Move n elements of item bytes; neighbours are dst_step and src_step bytes apart. One loop per
+ * size of element: the compiler cannot unroll a size it does not know. */
+static inline void gb_move_strided(char *dst, int64_t dst_step, const char *src, int64_t src_step,
+                                   int64_t n, int64_t item) {
+    switch (item) {
+    case 1: GB_LOOP_(uint8_t);
+    case 2: GB_LOOP_(uint16_t);
+    case 4: GB_LOOP_(uint32_t);
+    case 8: GB_LOOP_(uint64_t);
+    case 16: GB_LOOP_(gb_pair_);
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(dst + i * dst_step, src + i * src_step, (size_t)item);
+    }
+}
+#undef GB_LOOP_

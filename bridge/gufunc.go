@@ -12,8 +12,8 @@ import (
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels"
-	"gridbuf/internal/handover"
 	"gridbuf/internal/message"
+	"gridbuf/internal/record"
 )
 
 // gufuncs numbers the gufuncs that Python holds.
@@ -177,7 +177,7 @@ func resolve(g *gufunc.GUFunc, encoding []int64, call **C.gb_gu_call) error {
 	if err != nil {
 		return err
 	}
-	*call = (*C.gb_gu_call)(handover.Call(c))
+	*call = (*C.gb_gu_call)(record.Call(c))
 	(*call).flags |= C.GB_GU_NEW_OUTPUTS // the extension allocates them (invoke.c)
 	return nil
 }
@@ -345,7 +345,7 @@ func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) er
 	if err != nil {
 		return err
 	}
-	*r = (*C.gb_gu_reduction)(handover.Reduction(planned))
+	*r = (*C.gb_gu_reduction)(record.Reduction(planned))
 	return nil
 }
 
@@ -390,6 +390,6 @@ func fuse(encoding []int64, program **C.gb_gu_fused) error {
 	if err != nil {
 		return err
 	}
-	*program = (*C.gb_gu_fused)(handover.Fused(fused))
+	*program = (*C.gb_gu_fused)(record.Fused(fused))
 	return nil
 }

@@ -1,5 +1,9 @@
 package dlpack
 
+// #cgo noescape export_versioned
+// #cgo nocallback export_versioned
+// #cgo noescape export_legacy
+// #cgo nocallback export_legacy
 // #include "../alloc/heap.h"
 // #include "check.h"
 // #include "export.h"

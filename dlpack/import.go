@@ -1,5 +1,13 @@
 package dlpack
 
+// #cgo noescape check_versioned
+// #cgo nocallback check_versioned
+// #cgo noescape check_legacy
+// #cgo nocallback check_legacy
+// #cgo noescape first
+// #cgo nocallback first
+// #cgo noescape gb_dlpack_byte_strides
+// #cgo nocallback gb_dlpack_byte_strides
 // #include "check.h"
 //
 // /* void *: a foreign pointer may be misaligned, and Go must not see it as a struct before it has

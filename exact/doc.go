@@ -10,7 +10,7 @@
 // products of two arrays. Sums of several processes are added by [Sum.Merge].
 package exact
 
-// For maintainers. Single numbers go into chunks of 32 bits (superaccumulator.c, after R. M. Neal,
+// For maintainers. Single numbers go into chunks of 32 bits (exact.c, after R. M. Neal,
 // arXiv 1505.05571). Arrays do not: the kernels (kernels_body.h) add and subtract a power of two
 // that is large against a block of numbers, which splits each into parts of which thousands add up
 // without an error; only their sums go into the chunks. The rest of numbers that are small against

@@ -2,9 +2,8 @@
  * two doubles, kept as chunks of 32 bits in 64, so that adding is adding integers: in any order, on
  * any thread, on any rank, the same bits.
  *
- * superaccumulator.c adds single numbers; the kernels (kernels_body.h) split blocks of doubles into
- * sums that floating point makes without error, which is what makes it quick; job.c walks arrays of
- * any strides and types.
+ * Kernels (kernels_body.h) split blocks of doubles into sums that floating point makes without
+ * error: that makes it quick. Numbers beyond their range are added one by one.
  */
 #pragma once
 
@@ -22,7 +21,7 @@ typedef struct gb_exact {
 } gb_exact;
 enum { GB_EXACT_WORDS = sizeof(gb_exact) / sizeof(int64_t) };
 
-/* superaccumulator.c. Up to 2^30 numbers may be added between two calls of gb_exact_carry, which
+/* Up to 2^30 numbers may be added between two calls of gb_exact_carry, which
  * leaves every chunk but the last below 2^32 and not negative: the one form of this sum. */
 void gb_exact_add(gb_exact *sum, double x, int negative);
 void gb_exact_add_product(gb_exact *sum, double x, double y, int negative);

@@ -7,7 +7,7 @@
  * kernels take multiples of GB_EXACT_STEP. */
 enum { GB_EXACT_LOG = 11, GB_EXACT_BLOCK = 1 << GB_EXACT_LOG, GB_EXACT_STEP = 32 };
 
-/* What a kernel made of a block. */
+/* Result of a kernel for a block. */
 enum {
     GB_EXACT_NOT =
         0, /* numbers too large or too small for it, infinities, NaN: nothing was summed */
@@ -26,7 +26,7 @@ typedef struct gb_exact_kernels {
     int (*sum_coarse)(const double *x, int64_t n, gb_exact_parts *parts); /* one level: [0] */
     int (*dot)(const double *x, const double *y, int64_t n,
                gb_exact_parts *parts); /* four parts; no levels; NULL: there is none */
-    /* What so many levels leave of each number, at most 2; rest may be x. */
+    /* Remainder of each number after so many levels, at most 2; rest may be x. */
     void (*rest)(const double *x, int64_t n, const gb_exact_parts *parts, int levels, double *rest);
     void (*split)(const double *x, const double *y, int64_t n, double *product,
                   double *error); /* where dot was not NOT */

@@ -124,14 +124,13 @@ static void rest(const double *x, int64_t n, const gb_exact_parts *parts, int le
 }
 
 #ifdef FMA
-/* A product is p = x y rounded, and what FMA says is missing: at most half a unit in p's last
+/* A product is p = x y rounded, and the error that FMA gives: at most half a unit in p's last
  * place, and a double unless it lies below the smallest one, which products of SMALLEST and more
  * rule out. */
 #define SMALLEST 0x1p-960
 
-/* Take off x what a level takes, and add it to that level: the sum stays below twice the level, so
- * that the unit stays. Ties go by the sum so far, which is why only who does not ask for the rest
- * may do this. */
+/* Move a level's part of x onto that level: the sum stays below twice the level, so that the unit
+ * stays. Ties go by the sum so far, so a caller that needs the remainder of x cannot use this. */
 #define ONTO(level, x)           \
     do {                         \
         vec sum = (level) + (x); \

@@ -1,7 +1,29 @@
 package exact
 
+// #cgo noescape gb_exact_plan
+// #cgo nocallback gb_exact_plan
+// #cgo noescape gb_exact_work
+// #cgo nocallback gb_exact_work
+// #cgo noescape gb_exact_merge
+// #cgo nocallback gb_exact_merge
+// #cgo noescape new_task
+// #cgo nocallback new_task
+// #cgo noescape free
+// #cgo nocallback free
 // #include <stdlib.h>
+// #include <string.h>
+// #include "../transfer/transfer.h"
 // #include "exact.h"
+//
+// /* Zeros where Go writes pointers, which its collector looks at before; planning writes the rest. */
+// static gb_exact_task *new_task(void) {
+//     gb_exact_task *task = malloc(sizeof *task);
+//     if (!task) return NULL;
+//     task->work = (gb_work){0};
+//     task->a = task->b = (gb_copy_view){0};
+//     memset(&task->total, 0, sizeof task->total);
+//     return task;
+// }
 import "C"
 
 import (
@@ -69,7 +91,7 @@ func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) erro
 	if err := check(&x, y); err != nil {
 		return err
 	}
-	task := (*C.gb_exact_task)(C.calloc(1, C.sizeof_gb_exact_task))
+	task := C.new_task()
 	if task == nil {
 		return alloc.ErrNoMemory.Errorf("no memory for a sum")
 	}
@@ -157,3 +179,13 @@ func (s *Sum) Int() *big.Int {
 	total := s.scaled()
 	return total.Rsh(total, C.GB_EXACT_BIAS)
 }
+
+// useKernels chooses another instruction set, for transfer too, and says whether this processor has
+// it; for tests.
+func useKernels(name string) bool {
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	return C.gb_copy_kernels_use(text) == 0
+}
+
+func kernelsInUse() string { return C.GoString(C.gb_copy_kernels_name()) }

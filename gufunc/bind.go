@@ -1,13 +1,11 @@
 package gufunc
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 
 	"gridbuf/alloc"
 	"gridbuf/internal/message"
-	"gridbuf/internal/sorting"
 )
 
 // Operand is an operand of a call as resolution sees it: no memory, only its shape.
@@ -301,7 +299,7 @@ func (b *binding) names(r *Request, l *outerLoops) {
 			return
 		}
 	}
-	sorting.Stable(dims, cmp.Compare[alloc.Dim])
+	slices.Sort(dims)
 }
 
 // checkNames refuses an output without a dimension that the result has, and indices

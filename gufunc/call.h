@@ -10,7 +10,7 @@
 #include "../alloc/system.h"
 #include "../alloc/errors.h"
 #include "../alloc/plan.h"
-#include "../internal/work/helpers.h"
+#include "../internal/work/work.h"
 #include "types.h"
 
 #define GB_GU_MAXARGS 16 /* MaxOperands */

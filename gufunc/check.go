@@ -8,12 +8,12 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/handover"
+	"gridbuf/internal/record"
 )
 
 func init() {
-	handover.Call = func(c any) unsafe.Pointer { return c.(*Call).call.Take(callName) }
-	handover.Reduction = func(r any) unsafe.Pointer {
+	record.Call = func(c any) unsafe.Pointer { return c.(*Call).call.Take(callName) }
+	record.Reduction = func(r any) unsafe.Pointer {
 		return r.(*Reduction).reduction.Take(reductionName)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"gridbuf/alloc"
 	"gridbuf/internal/handle"
 	"gridbuf/internal/record"
-	"gridbuf/internal/sorting"
 )
 
 const maxElements = 1 << 62
@@ -311,7 +310,7 @@ func bySlowness(strides []int64) []int {
 		}
 	}
 	sorted := slices.Clone(strided)
-	sorting.Stable(sorted, func(x, y int) int {
+	slices.SortStableFunc(sorted, func(x, y int) int {
 		return cmp.Compare(abs(strides[y]),
 			abs(strides[x]))
 	})

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/handover"
+	"gridbuf/internal/record"
 )
 
 // StepKind says what a step of a fused kernel does.
@@ -78,7 +78,7 @@ func (f *Fused) Free() {
 }
 
 func init() {
-	handover.Fused = func(f any) unsafe.Pointer { return unsafe.Pointer(f.(*Fused).program) }
+	record.Fused = func(f any) unsafe.Pointer { return unsafe.Pointer(f.(*Fused).program) }
 }
 
 // fuser gives each value of a program its place.

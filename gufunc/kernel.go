@@ -7,13 +7,12 @@ import "C"
 
 import (
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 
 	"gridbuf/internal/message"
-	"gridbuf/internal/sorting"
 )
 
 // Form says how a kernel is called.
@@ -171,7 +170,7 @@ func RegisteredNames() []string {
 	for name := range registered.byName {
 		names = append(names, name)
 	}
-	sorting.Stable(names, strings.Compare)
+	slices.Sort(names)
 	return names
 }
 

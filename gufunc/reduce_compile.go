@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"gridbuf/internal/message"
-	"gridbuf/internal/sorting"
 )
 
 // How a reduction is cut up. Nothing here depends on the number of workers, so neither do
@@ -281,9 +280,9 @@ func (p *reducePlanner) arrange() (in, where int64) {
 				l.in, l.where = -l.in, -l.where
 			}
 		}
-		sorting.Stable(p.fold, slower)
+		slices.SortStableFunc(p.fold, slower)
 	}
-	sorting.Stable(p.kept, slower)
+	slices.SortStableFunc(p.kept, slower)
 	p.kept, p.fold = nested(p.kept), nested(p.fold)
 	if len(p.fold) == 0 {
 		p.fold = []loop{{n: 1}}

@@ -1,5 +1,7 @@
 package gufunc
 
+// #cgo noescape gb_gu_run_new
+// #cgo nocallback gb_gu_run_new
 // #include "call.h"
 import "C"
 

@@ -1,6 +1,6 @@
 /* axes.h: axes that two views have in common, brought into the order of the target's memory.
- * For as few axes as the elements allow insert each and merge; gb_copy_axes_of is what
- * the copies of host memory make of it. */
+ * Insert each axis, then merge: as few are left as the elements allow. Copies of host memory do so
+ * by gb_copy_axes_of. */
 #pragma once
 
 #include "transfer.h"
@@ -44,7 +44,7 @@ int gb_copy_axes_of(gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_v
 /* Turn one axis round. */
 void gb_copy_axis_flip(gb_copy_axes *axes, int i);
 
-/* What overlap asks for: nothing; nothing at all, the views are one; an ordered move; a temporary.
- */
+/* Overlap of two views: none, so any order will do; both are the same elements, so there is nothing
+ * to copy; an ordered move is needed; a temporary is needed. */
 enum { GB_COPY_DISJOINT, GB_COPY_SAME, GB_COPY_SHIFT, GB_COPY_TANGLED };
 int gb_copy_overlap(const gb_copy_axes *axes, const gb_copy_view *dst, const gb_copy_view *src);

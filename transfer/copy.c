@@ -1,6 +1,5 @@
 /* copy.c: copies and fills as a whole: views checked, overlap resolved, and the serial run. */
 #include "axes.h"
-#include "job.h"
 #include "kernels.h"
 
 static int cast_between(int to, int from, int64_t to_size, int64_t from_size,

@@ -64,7 +64,7 @@ func TestFillTakesEveryNumber(t *testing.T) {
 		"value: elements of type int64 do not convert to raw")
 }
 
-// What a view says is looked at before an address is used.
+// Views are checked before an address is used.
 func TestViewsThatAreNone(t *testing.T) {
 	memory := mapped(t, 64)
 	good := dense(memory, alloc.Float64, 2, 3)

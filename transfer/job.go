@@ -4,8 +4,24 @@ package transfer
 // #cgo nocallback gb_copy_plan
 // #cgo noescape gb_copy_plan_fill
 // #cgo nocallback gb_copy_plan_fill
+// #cgo noescape gb_copy_done
+// #cgo nocallback gb_copy_done
+// #cgo noescape new_task
+// #cgo nocallback new_task
+// #cgo noescape free
+// #cgo nocallback free
 // #include <stdlib.h>
 // #include "transfer.h"
+//
+// /* Zeros where Go writes pointers, which its collector looks at before; planning writes the rest. */
+// static gb_copy_task *new_task(void) {
+//     gb_copy_task *task = malloc(sizeof *task);
+//     if (!task) return NULL;
+//     task->copy.jobs = 0;
+//     task->copy.temporary = NULL;
+//     task->dst = task->src = (gb_copy_view){0};
+//     return task;
+// }
 import "C"
 
 import (
@@ -31,7 +47,7 @@ var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that ove
 	"need")
 
 func newJob(dst *View) (*Job, *C.gb_copy_task, error) {
-	task := (*C.gb_copy_task)(C.calloc(1, C.sizeof_gb_copy_task))
+	task := C.new_task()
 	if task == nil {
 		return nil, nil, errNoMemory
 	}

@@ -1,7 +1,8 @@
-/* kernels.h: the inner loops, compiled once per instruction set (kernels_body.h). */
+/* kernels.h: jobs, which plan.c decides and run.c carries out, and their inner loops, compiled once
+ * per instruction set (kernels_body.h). */
 #pragma once
 
-#include "transfer.h"
+#include "axes.h"
 
 /* Reads n_a runs of n_b neighbouring elements, the i-th from src + at[i], and writes them
  * transposed: element j of run i to out + j * pitch + i * itemsize. */
@@ -34,3 +35,27 @@ extern const gb_copy_wide_cast gb_copy_wide_casts[]; /* ends with one of NULL */
 extern const gb_copy_kernels *gb_copy_kernels_here;  /* set once, before main */
 int64_t gb_copy_shared_cache(void);                  /* bytes of the last cache level */
 void gb_copy_stream_fence(void); /* streamed stores become visible before what follows */
+
+/* ---- jobs ---- */
+
+enum gb_copy_job_kind {
+    GB_COPY_MOVE,      /* rows dense on both sides */
+    GB_COPY_STRIDED,   /* rows with gaps, no conversion */
+    GB_COPY_CONVERT,   /* rows, converted */
+    GB_COPY_REPEAT,    /* rows of one element each, repeated */
+    GB_COPY_TRANSPOSE, /* through a scratch buffer */
+    GB_COPY_FILL,
+    GB_COPY_FILL_STRIDED,
+    GB_COPY_SLIDE, /* within one piece of memory, in order */
+};
+
+#define GB_COPY_LINE 64            /* bytes of a cache line */
+#define GB_COPY_SCRATCH (96 << 10) /* bytes of the largest transposed tile */
+
+/* Bytes from one row of a transposed tile to the next in scratch memory. */
+static inline int64_t gb_copy_pitch(int64_t elements, int64_t item) {
+    return (elements * item + GB_COPY_LINE - 1) / GB_COPY_LINE * GB_COPY_LINE;
+}
+
+void gb_copy_job_plan(gb_copy_job *job, gb_copy_axes *axes, gb_copy_cast_fn cast, int64_t dst_item,
+                      int shift);

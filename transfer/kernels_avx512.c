@@ -25,7 +25,7 @@ GB_TARGET("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #define ROW(D, S) {GB_##D, GB_##S, D##_from_##S},
 
 EACH_WIDE(DEFINE_CAST)
-gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES]; /* cpu.c fills them in */
+gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES]; /* kernels_plain.c fills them in */
 const gb_copy_wide_cast gb_copy_wide_casts[] = {EACH_WIDE(ROW){0, 0, NULL}};
 GB_TARGET_END
 #endif

@@ -1,7 +1,6 @@
 /* plan.c: how a copy is done: in rows, transposed through a scratch buffer, or as a fill; cut into
  * tiles. */
 #include "axes.h"
-#include "job.h"
 #include "kernels.h"
 
 static int64_t up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }

@@ -1,9 +1,8 @@
 /* program.h: many copies in one call: halos into messages, messages into halos, blocks to blocks.
  *
- * An entry copies one box between two slots; slots get their memory at each run. What an entry
- * needs is worked out once (program_plan.c): axes merged and sorted, long ones cut, so that any
- * range of entries is a share of the work for one thread. program_run.c carries a range out, with
- * the loops of program_moves.c and program_sums.c.
+ * An entry copies one box between two slots; slots get their memory at each run. Each entry is
+ * planned once: axes merged and sorted, long ones cut, so that any range of entries is a share of
+ * the work for one thread.
  */
 #pragma once
 
@@ -11,7 +10,7 @@
 
 #define GB_PROGRAM_AXES 7
 
-/* What a copy does besides copying; they add up. */
+/* Effects of a copy besides copying; they add up. */
 enum {
     GB_PROGRAM_SIGN = 1,  /* the sign bit of every element is flipped on the way */
     GB_PROGRAM_ADD = 2,   /* the target gets the sum */
@@ -73,12 +72,3 @@ typedef struct gb_program_run {
     char *const *bases;
 } gb_program_run;
 gb_work gb_program_work(gb_program_run *run);
-
-/* The loops over an entry's last two axes: program_moves.c, program_sums.c. */
-typedef void (*gb_program_loop)(const gb_program_entry *entry, char *dst, const char *src);
-void gb_program_runs(const gb_program_entry *entry, char *dst, const char *src);
-void gb_program_runs_signed(const gb_program_entry *entry, char *dst, const char *src);
-void gb_program_elements(const gb_program_entry *entry, char *dst, const char *src);
-void gb_program_transpose(const gb_program_entry *entry, char *dst, const char *src);
-void gb_program_clear(const gb_program_entry *entry, char *src);
-gb_program_loop gb_program_sums(int type); /* NULL: no such sums */

@@ -1,5 +1,4 @@
 /* run.c: carrying out a range of a job's tiles. */
-#include "job.h"
 #include "kernels.h"
 #include "../alloc/strides.h"
 

@@ -53,7 +53,7 @@ typedef void (*gb_copy_cast_fn)(void *dst, const void *src, int64_t n);
 typedef struct gb_copy_job {
     int64_t tiles; /* 0: nothing to do */
     int64_t bytes; /* read and written in all */
-    int kind;      /* job.h */
+    int kind;      /* gb_copy_job_kind */
     int ordered;   /* source and target overlap: tiles in order, on one thread */
     int backward;  /* ordered, from the last tile to the first */
     int stream;    /* write past the caches */

@@ -2,12 +2,10 @@ package kernels
 
 import (
 	"slices"
-	"strings"
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
 	"gridbuf/gufunc/kernels/loops"
-	"gridbuf/internal/sorting"
 )
 
 // Names lists the kernels, sorted.
@@ -16,7 +14,7 @@ func Names() []string {
 	for _, l := range loops.All(true) {
 		names = append(names, l.Name)
 	}
-	sorting.Stable(names, strings.Compare)
+	slices.Sort(names)
 	return slices.Compact(names)
 }
 

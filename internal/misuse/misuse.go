@@ -97,7 +97,7 @@ var words = []string{"", "C", "add", "(n),(n)->()", "<f8", "IJK", "d->d", "\x00"
 	"a,b"}
 
 // draw fills a value in. Addresses stay 0: any other one is the caller's word that memory is there.
-// It says whether it drew anything.
+// The result says whether anything was drawn.
 func draw(random *rand.Rand, v reflect.Value, depth int) bool {
 	if !v.CanSet() || depth > 4 {
 		return false

@@ -1,5 +1,6 @@
-// Package record names C's own records of plans, so that only this module can hand one to package
-// alloc: a program that uses the module cannot import it.
+// Package record hands C's own records between packages of this module: those of plans to package
+// alloc, and out of what package gufunc gives to the extension, which frees them itself. A program
+// that uses the module cannot import it.
 package record
 
 import "unsafe"
@@ -16,4 +17,11 @@ type Figures []int64
 const (
 	Lists   = 5
 	Numbers = 5
+)
+
+// Set by package gufunc.
+var (
+	Call      func(call any) unsafe.Pointer      // of a *gufunc.Call: gb_gu_call_free gives it back
+	Reduction func(reduction any) unsafe.Pointer // of a *gufunc.Reduction: gb_gu_reduction_free
+	Fused     func(fused any) unsafe.Pointer     // of a *gufunc.Fused: gb_gu_fused_free
 )

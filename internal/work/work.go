@@ -1,5 +1,5 @@
-// Package work is the threads of all rooms: work that C has planned, shared with helpers (work.h,
-// helpers.h), and how many threads there are. What the pieces of work are is the business of the
+// Package work is the threads of all rooms: work that C has planned, shared with helpers (work.h),
+// and how many threads there are. What the pieces of work are is the business of the
 // room that planned them.
 package work
 
