@@ -36,6 +36,7 @@ class Slab(NamedTuple):
     # between them
     where: Index
     shape: Index  # along each of the field's dims, in the order of their names
+    edge: None = None  # rules for points beyond edges are those of grids
 
 
 class Span(NamedTuple):
