@@ -59,7 +59,7 @@ from gridbuf.names import as_cupy, as_numpy, get_dims, get_origin
 from gridbuf.padding import diff, pad, shift
 from gridbuf.sharing import attach, offered
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 _field.install()
 _defaults.from_environment()
 

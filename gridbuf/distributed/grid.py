@@ -1029,7 +1029,7 @@ class Grid:
         chunks: Mapping[str, int] | None = None,
         shards: bool = False,
         compressors: Any = "auto",
-        progress: Callable[[float], Any] | None = None,
+        progress: Callable[[float], Any] | bool | None = None,
         **fields: Any,
     ) -> None:
         """Save fields so that they can be loaded on any number of ranks, however the grid is cut.
@@ -1057,9 +1057,9 @@ class Grid:
             Of Zarr: whether the chunks of a block are kept in one file.
         compressors : optional
             Of Zarr: as `zarr.create_array` takes them; None: values are kept as they are.
-        progress : callable, optional
+        progress : callable or True, optional
             Called on this rank with the part that is written, up to 1.0. No call of all ranks of
-            this grid may be made in it.
+            this grid may be made in it. True: rank 0 draws a bar (package tqdm).
         **fields : Field, Blocks or list of Field
             On this rank's blocks, each as a keyword: its name. Halos are not saved.
 
@@ -1124,7 +1124,7 @@ class Grid:
         /,
         *names: str,
         verify: bool = True,
-        progress: Callable[[float], Any] | None = None,
+        progress: Callable[[float], Any] | bool | None = None,
         **keywords: Any,
     ) -> Checkpoint:
         """Load fields that a grid of the same tiles has saved, whatever its ranks and blocks. All
@@ -1138,8 +1138,8 @@ class Grid:
             Which fields; all where no name is given.
         verify : bool, optional
             Whether to compare checksums of what was read with those of what was saved.
-        progress : callable, optional
-            Called on this rank with the part that is read, up to 1.0.
+        progress : callable or True, optional
+            As in `save`, of the part that is read.
         **keywords
             The keywords of `empty` for the new fields: halo, backend, padding, ... A halo that is
             not given is the saved one; where no layout is given either (`backend`, `layout`,

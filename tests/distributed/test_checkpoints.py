@@ -1,6 +1,7 @@
 """Checkpoints: any cut reads what any other has written, bit for bit."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +269,25 @@ def test_progress_is_told(tmp_path: Path) -> None:
     grid.save(tmp_path / "x", format="npy", progress=told.append, a=grid.ones(), b=grid.ones())
     grid.load(tmp_path / "x", "b", progress=told.append)
     assert told == [0.5, 1.0, 1.0]
+
+
+def test_progress_may_be_a_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    grid = gbd.grid((4, 4))
+    grid.save(tmp_path / "x", format="npy", progress=True, a=grid.ones(), b=grid.ones())
+    saved = capsys.readouterr().err
+    assert f"save {tmp_path / 'x'}: 100 %" in saved and saved.endswith("\n")
+    grid.load(tmp_path / "x", progress=True)
+    assert f"load {tmp_path / 'x'}: 100 %" in capsys.readouterr().err
+    grid.load(tmp_path / "x", progress=False)
+    assert not capsys.readouterr().err
+
+
+def test_without_tqdm_the_bar_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    grid = gbd.grid((4, 4))
+    with pytest.raises(TypeError, match=r"progress: True draws a bar with the package tqdm"):
+        grid.save(tmp_path / "x", format="npy", progress=True, a=grid.ones())
 
 
 def test_land_is_not_written(tmp_path: Path) -> None:

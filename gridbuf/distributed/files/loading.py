@@ -9,7 +9,8 @@ import numpy as np
 from gridbuf.distributed.calls import Topic
 from gridbuf.distributed.files import manifests, netcdf
 from gridbuf.distributed.files.pieces import box_of, checksum
-from gridbuf.distributed.files.saving import ALL_STORES, check_progress
+from gridbuf.distributed.files.progress import read_progress
+from gridbuf.distributed.files.saving import ALL_STORES
 from gridbuf.distributed.files.stores import Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.plans.layouts import dtype_of
@@ -74,16 +75,15 @@ def loading(
     names: Sequence[str],
     verify: Any,
     make: Callable[..., Any],
-    progress: Callable[[float], Any] | None,
+    progress: Any,
 ) -> "Checkpoint":
     """The steps of `Grid.load`."""
-
     boolean(verify, "verify")
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
-    check_progress(progress)
     where = manifests.read_path(path)
+    progress = read_progress(progress, f"load {where}", context.rank)
     found = None
     if context.rank == 0:
         found = netcdf.read_manifest(where) if where.is_file() else manifests.read(where)

@@ -1,10 +1,8 @@
-"""How a field is cut for a file: so that every piece of the file has one rank that writes it, and
-none is written twice.
+"""Saving fields of a grid, so that any number of ranks and any cut can load them.
 
-Pieces are cut by places, of which a file has as many as an array has elements: along a staggered
-axis one more than there are cells.
-
-Saving fields of a grid, and loading them on any number of ranks and any cut.
+A field is cut for a file so that every piece has one rank that writes it, and none is written
+twice. Pieces are cut by places, of which a file has as many as an array has elements: along a
+staggered axis one more than there are cells.
 
 Everything is written beside the path and renamed at the end, when every rank's part is on the disk;
 until then the old checkpoint stays. A file has one value for each place of a tile: along a fold and
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
 from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
+from gridbuf.distributed.files.progress import read_progress
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -119,11 +118,6 @@ def read_format(given: Any, where: Path) -> str:
     return given
 
 
-def check_progress(progress: Any) -> None:
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress: expected a callable, got {type(progress).__name__}")
-
-
 def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:
     """The options of a store, as Python's own numbers."""
     chunks, shards = options.get("chunks", {}), options.get("shards", False)
@@ -151,13 +145,13 @@ def read_names_of(fields: Mapping[str, Any]) -> list[str]:
 def saving(
     ranks: Any, context: Context, path: Any, fields: Mapping[str, Any], attributes: Any,
     format: Any, options: Mapping[str, Any], periodic: Sequence[str], halo: Any,
-    progress: Callable[[float], Any] | None,
+    progress: Any,
 ) -> None:  # fmt: skip
     """The steps of `Grid.save`."""
     names = read_names_of(fields)
     where = manifests.read_path(path)
     kind = read_format(format, where)
-    check_progress(progress)
+    progress = read_progress(progress, f"save {where}", context.rank)
     if kind != "zarr" and options:
         raise ValueError(f"{next(iter(options))}: only Zarr has it, and the format is {kind!r}")
     mine = infos_of(context, fields.values(), names)
