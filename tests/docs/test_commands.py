@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -67,13 +68,18 @@ COMMANDS = list(commands())
 OURS = [
     each for each in COMMANDS if re.search(r"python (-W \w+ )?-m gridbuf (?!.*\.\.\.)", each.text)
 ]
+READER = re.compile(r"(?:^|\s)(?:\.venv/bin/)?python (?:-X \w+ )?(?:model|crash)\.py")
 # What starts a program of the reader's, in a sentence too; the others are parsed, and run where
-# they take no minutes.
+# they take no minutes. Targets of make are what CI, a release and a session with a GPU run; mpirun
+# is run by distributed/test_shallow_water.py, share by share/.
 RUN = [
     each
-    for each in OURS
-    if not any(word in each.text for word in MINUTES) and (each.line or "pytest" not in each.text)
+    for each in COMMANDS
+    if (each in OURS or (READER.search(each.text) and "mpirun" not in each.text))
+    and not any(word in each.text for word in MINUTES)
+    and (each.line or "pytest" not in each.text)
 ]
+GO_DOC = [each for each in COMMANDS if each.text.startswith("go doc ")]
 PIP = [each for each in COMMANDS if "pip install" in each.text]
 
 
@@ -180,10 +186,10 @@ def test_a_command_of_ours_runs(command: Command, tmp_path: Path) -> None:
     if "--html" in command.text or "gt4py" in command.text:
         pytest.importorskip("gt4py.cartesian")
     (tmp_path / "package").mkdir()
-    for path in ("model.py", "program.py", "package/model.py", "package/__init__.py"):
+    for path in ("model.py", "crash.py", "program.py", "package/model.py", "package/__init__.py"):
         (tmp_path / path).write_text("" if "init" in path else PROGRAM)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])}
-    text = re.sub(r"(^|\s)python ", rf"\g<1>{sys.executable} ", command.text)
+    text = re.sub(r"(^|\s)(?:\.venv/bin/)?python ", rf"\g<1>{sys.executable} ", command.text)
     if re.fullmatch(r".*-m gridbuf (plan|distributed|run|watch)", text):
         text += " --help"
     text = text.replace("--backend gtmc", "--backend gt:cpu_ifirst")  # the reader's own
@@ -191,6 +197,28 @@ def test_a_command_of_ours_runs(command: Command, tmp_path: Path) -> None:
         ["bash", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", GO_DOC, ids=lambda each: each.id)
+def test_go_doc_finds_its_package(command: Command) -> None:
+    if not shutil.which("go"):
+        pytest.skip("needs go")
+    done = subprocess.run(command.text.split(), cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("package "), done.stderr
+
+
+def test_the_command_is_installed_under_its_name() -> None:
+    """`gridbuf --help` is `python -m gridbuf --help`."""
+    from importlib.metadata import entry_points
+
+    found = entry_points(group="console_scripts", name="gridbuf")
+    assert {entry.value for entry in found} <= {"gridbuf.cli:main"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gridbuf", "--help"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stdout.startswith("usage: gridbuf ")
 
 
 def test_the_examples_of_the_command_line_itself() -> None:
