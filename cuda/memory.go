@@ -276,8 +276,12 @@ func (v *Event) Wait(ctx context.Context) error {
 		most := int64(work.Slice)
 		if ctx != nil {
 			if end, ok := ctx.Deadline(); ok {
-				most = max(min(most, time.Until(end).Nanoseconds()), 0)
+				most = min(most, time.Until(end).Nanoseconds())
 			}
+		}
+		if most <= 0 { // the context's own timer may be a moment late
+			<-ctx.Done()
+			continue
 		}
 		done, err := v.wait(most)
 		if done || err != nil {
