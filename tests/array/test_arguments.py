@@ -35,7 +35,7 @@ MAKERS = [gb.empty, gb.zeros, gb.plan, gb.Field.empty]
         ((2, 3), {"aligned_index": (0, -1)}, ValueError, "aligned_index.*negative"),
         ((2, 3), {"aligned_index": "ab"}, TypeError, "aligned_index.*'ab'"),
         ((2, 3), {"aligned_index": ("a", "b")}, TypeError, "aligned_index.*'a'"),
-        ((2, 3), {"halo": 1}, TypeError, "halo.*got 1"),
+        ((2, 3), {"halo": 1.5}, TypeError, "halo.*got 1.5"),
         ((2, 3), {"halo": "ab"}, TypeError, "halo"),
         ((2, 3), {"halo": (1,)}, ValueError, "halo: 1 entries for 2"),
         ((2, 3), {"halo": (1, (1, 2, 3))}, ValueError, "halo.*3|halo"),

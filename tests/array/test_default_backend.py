@@ -291,7 +291,7 @@ def test_the_same_words_where_memory_is_wrapped_and_backends_are_made() -> None:
             {"halo": (1, 4, 1), "dims": "I0K"},
             r"halo: \(4, 4\) is more than the 5 elements of index 1",
         ),
-        (TypeError, {"halo": 3}, r"halo: expected .*, such as \(3, 3, 0\), got 3"),
+        (TypeError, {"halo": 2.5}, r"halo: expected .*, such as \(3, 3, 0\).*, got 2.5"),
         (
             TypeError,
             {"dimension": "IJK"},

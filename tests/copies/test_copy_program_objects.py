@@ -157,7 +157,7 @@ def test_what_fields_say_of_dims_and_halo() -> None:
         ("IX", None, ValueError),
         (3, None, TypeError),
         ("IJ", (1,), ValueError),
-        ("IJ", 1, TypeError),
+        ("IJ", 1.5, TypeError),
     ):
         with pytest.raises(error, match=r"slots\[0\]|halo"):
             CopyProgram([(*said, dims, halo)], [])

@@ -23,7 +23,7 @@ def test_the_setter_takes_both_forms_and_moves_nothing() -> None:
 
 
 @pytest.mark.parametrize("halo, error", [
-    ("111", TypeError), (1, TypeError), ((1.5, 0, 0), TypeError), ((None, 0, 0), TypeError),
+    ("111", TypeError), (1.5, TypeError), ((1.5, 0, 0), TypeError), ((None, 0, 0), TypeError),
     (((1, "2"), 0, 0), TypeError),
     ((-1, 0, 0), ValueError), (((0, -1), 0, 0), ValueError), ((5, 0, 0), ValueError),
     (((4, 5), 0, 0), ValueError),
