@@ -53,8 +53,9 @@ static void *wait_for_unlock(void *lock) {
     return NULL;
 }
 
-/* Addresses that one call of Go may want, beside what the runtime has. */
-enum { CALL_MIB = 8 };
+/* Addresses that one call of Go may want, beside what the runtime has: an arena of its heap is
+ * 64 MiB, and as much again is for what other threads map meanwhile. */
+enum { CALL_MIB = 128 };
 
 static int can_map(size_t bytes, int protection, int flags) {
     void *addresses = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
