@@ -163,7 +163,7 @@ def made(
             grid.zeros(**keywords, **where)
             for where in ({"device": "cpu"}, {"device": "gpu", **more})
         )
-        a, b = (its if isinstance(its, list) else [its] for its in (a, b))
+        a, b = (list(f) if isinstance(f, gbd.Blocks) else [f] for f in (a, b))
         for f, g in zip(a, b, strict=True):
             f[...] = rng.integers(-50, 50, f.shape).astype(f.dtype)
             gb.copyto(g, f)
