@@ -93,6 +93,7 @@ assert one.sum(T) == 0.0  # a call of NumPy's is no call of the grid: nothing is
 if n > 1:
     with raises_on(n - 1, ValueError, "T: got 1 fields"):
         one.plan([T[0]] if me == n - 1 else T, names=["T"])(T)
+        one.sum(T)  # ranks that are no neighbours hear of it here
 
 world.Barrier()
 if me == 0:

@@ -63,10 +63,11 @@ T = grid.ones()
 if n > 1:
     with raises_on(n - 1, ValueError, "edges['I']: 'mirror' is no rule"):
         grid.exchange(T, edges={"I": "mirror" if me == n - 1 else "edge"})
+        grid.sum(T)  # ranks that are no neighbours hear of it here
     grid = gbd.grid((4 * n, 4), blocks=(n, 1), halo=1, comm=world, timeout=200)
     with raises(gbd.RevokedError, "edges is" if me < 2 else ""):
         grid.exchange(T, edges={"J": "odd" if me == 0 else "edge"})
-        grid.sum(T)  # ranks that are no neighbours of rank 0 hear of it here
+        grid.sum(T)
 
 world.Barrier()
 if me == 0:
