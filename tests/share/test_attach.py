@@ -210,6 +210,7 @@ def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
         gb.attach(address, "T")
     with serving(f"unix:{tmp_path}/s", "T", "4") as server:
         os.kill(server.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WNOWAIT)  # it stops in a moment
         try:
             with pytest.raises(TimeoutError, match="the server does not answer"):
                 gb.attach(server.address, "T")

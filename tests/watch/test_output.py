@@ -508,10 +508,10 @@ def test_the_demo(tmp_path: Path) -> None:
         "--json",
         "o.json",
         "-m",
-        "gridbuf",
         *words,
         cwd=tmp_path,
         timeout=300,
+        PYTHONPATH=os.pathsep.join([str(Path(__file__).parents[2] / "examples"), str(ROOT)]),
     )
     assert done.returncode == 0 and "diffusion steps" in done.stdout, done.stderr
     (row,) = [

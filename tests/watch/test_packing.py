@@ -156,8 +156,8 @@ for _ in range(4):
     MPI.Prequest.Waitall(kept)
     kept[1].Start(); kept[0].Start()                                        # one by one
     kept[0].Wait(); kept[1].Wait()
-    ring.Neighbor_alltoallw([a, [1, 1], [0, 0], [first, first]],
-        [a, ([1, 1], [0, 0]), [last, mixed]])   # of each its own
+    sent, got = [a, [1, 1], [0, 0], [first, first]], [a, ([1, 1], [0, 0]), [last, mixed]]
+    ring.Neighbor_alltoallw(sent, got)                                      # of each its own
     window.Fence()
     window.Put(np.ones(n * n), above, [0, 1, first])                        # scattered there
     window.Fence()

@@ -75,6 +75,17 @@ class Collectives:
             self.channel.communicator.check(self._name)
         self.channel.communicator.fail(error)
 
+    def expect_note(self, seconds: float = 5.0) -> None:
+        """Wait for the note of another rank's error, of which this rank has seen the effect."""
+        end = time.monotonic() + seconds
+        while (
+            self.channel.communicator.revocation is None
+            and revoke.may_call_mpi()
+            and time.monotonic() < end
+        ):
+            revoke.receive_notes()
+            time.sleep(0.001)
+
     def _numbered(self, call: str) -> str:
         return f"{call}, call {self.channel.duplicate.calls + 1}"
 
