@@ -26,8 +26,8 @@ def attach(address: str, name: str, *, writable: bool = False) -> "Field":
     Returns
     -------
     Field
-        With the layout, the names of the indices and the halo of the one who offers it. The memory
-        stays as long as the Field or a view of it lives, also when the server ends.
+        With the layout, the names of the indices and the halo of the array that is offered. The
+        memory stays as long as the Field or a view of it lives, also when the server ends.
 
     Raises
     ------

@@ -20,7 +20,7 @@
 // memory is not counted in alloc.Statistics. Two processes that write the same elements at the same
 // time need an agreement of their own, as threads do.
 //
-// # Who comes in
+// # Permissions
 //
 // The permissions of the socket and of the folders above it decide: [Options].Mode is 0600 unless
 // told otherwise. A process that may connect may attach all that is offered, and must trust the

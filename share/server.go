@@ -16,7 +16,7 @@ import (
 	"gridbuf/alloc"
 )
 
-// Access says who writes an array.
+// Access tells whether clients may write an array.
 type Access bool
 
 // The ways to offer an array, and to attach it.
@@ -81,8 +81,9 @@ func Listen(address string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Offer gives clients an array under a name. ReadWrite lets those write who ask for it. The first
-// offer of an array decides for good; the memory stays until Withdraw or Close, also after Free.
+// Offer gives clients an array under a name. With ReadWrite a client that asks for it may write.
+// The first offer of an array decides for good; the memory stays until Withdraw or Close, also
+// after Free.
 func (s *Server) Offer(name string, a *Array, access Access) error {
 	control := func(r rune) bool { return r < ' ' }
 	if name == "" || len(name) > 200 || strings.ContainsFunc(name, control) {

@@ -36,8 +36,8 @@ func createMemory(size int64) (file int, err error) {
 	return int(fd), nil
 }
 
-// sealForGood decides who writes: with readOnly no process maps it for writing any more, and only
-// mappings that exist write. No other seal is added later.
+// sealForGood settles whether clients may write: with readOnly no process maps it for writing any
+// more, and only mappings that exist write. No other seal is added later.
 func sealForGood(file int, readOnly bool) error {
 	if readOnly {
 		if err := seal(file, C.F_SEAL_FUTURE_WRITE); err != nil {

@@ -5,7 +5,7 @@ position (positional.py).
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -193,12 +193,21 @@ def _row(
 
 
 def _one_after_the_other(
-    kind: Kind, function: Any, arrays: Any, axis: Any, out: Any, options: dict[str, Any]
+    function: Any,
+    kind: Kind,
+    arrays: Any,
+    axis: Any = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
 ) -> Any:
+    """np.concatenate, and np.stack: by name where the new index has one."""
     arrays = tuple(arrays)
     by_name = axis is not None if function is np.concatenate else isinstance(axis, str)
     ours = next((part for part in arrays if kind.owns(part)), None)
     if not by_name or ours is None:
+        options = {"casting": casting, **({} if dtype is None else {"dtype": dtype})}
         return positional.call(kind, function, (arrays,), {"axis": axis, "out": out, **options})
     parts = [_values_of(part, "arrays") if type(part) in (list, tuple) else part for part in arrays]
     name = function.__name__
@@ -215,14 +224,13 @@ def _one_after_the_other(
         adapted(array, adapt)
         for array, adapt in zip(kind.arrays(parts, device, lead), row.adapts, strict=True)
     ]
-    wanted = options.pop("dtype", None)
     if out is None:
-        dtype = wanted or np.result_type(*(view.dtype for view in views))
+        dtype = dtype or np.result_type(*(view.dtype for view in views))
         made, target = kind.new(lead, row.frame, np.dtype(dtype), device)
     else:
         made = out
         target = kind.into_out(out, kind.array(out, device, lead, "out"), row.frame)
-    kind.function(device, function)(views, axis=row.at, out=target, **options)
+    kind.function(device, function)(views, axis=row.at, out=target, casting=casting)
     kind.wrote(made, device)
     return made
 
@@ -245,36 +253,6 @@ def _stacked(kind: Kind, frames: Sequence[Frame], axis: str) -> tuple[Frame, int
         halo=halo, origin=origin, parameters=kind.parameters([f.parameters for f in frames])
     )
     return whole.with_index(axis, len(frames))
-
-
-def _concatenate(
-    kind: Kind,
-    arrays: Any,
-    axis: Any = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
-    casting: Any = "same_kind",
-) -> Any:
-    options = {"casting": casting, **({} if dtype is None else {"dtype": dtype})}
-    return _one_after_the_other(kind, np.concatenate, arrays, axis, out, options)
-
-
-def _stack(
-    kind: Kind,
-    arrays: Any,
-    axis: Any = 0,
-    out: Any = None,
-    *,
-    dtype: Any = None,
-    casting: Any = "same_kind",
-) -> Any:
-    """By name where the new index has one."""
-    options = {"casting": casting, **({} if dtype is None else {"dtype": dtype})}
-    return _one_after_the_other(kind, np.stack, arrays, axis, out, options)
-
-
-# ---- copies
 
 
 def _copyto(kind: Kind, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -578,8 +556,9 @@ HANDLERS: dict[Any, Callable[..., Any]] = {
     **reductions.HANDLERS,
     np.where: _where, np.select: _select, np.clip: _clip, np.isclose: _isclose,
     np.allclose: _allclose, np.array_equal: _array_equal, np.array_equiv: _array_equiv,
-    np.broadcast_arrays: _broadcast_arrays, np.concatenate: _concatenate, np.stack: _stack,
-    np.copyto: _copyto, np.copy: _copy,
+    np.broadcast_arrays: _broadcast_arrays, np.copyto: _copyto, np.copy: _copy,
+    **{function: partial(_one_after_the_other, function) for function in (np.concatenate,
+    np.stack)},
     **{function: _like(function) for function in (np.empty_like, np.zeros_like, np.ones_like,
     np.full_like)},
     np.transpose: _transpose, np.moveaxis: _moveaxis, np.swapaxes: _swapaxes,

@@ -1,4 +1,4 @@
-"""The four classes of storages: where their buffers are, and who keeps two of them equal."""
+"""The four classes of storages: where their buffers are, and how two of them are kept equal."""
 
 from typing import Any, NoReturn, Self
 

@@ -1,4 +1,4 @@
-"""One report for all ranks of MPI: who computes longest, and who waits for whom.
+"""One report for all ranks of MPI: the rank that computes longest, and which rank waits for which.
 
 Reports meet when the programs have ended. Every rank starts a nonblocking duplication of
 COMM_WORLD, its last collective call; on the duplicate, which no message of the program's can

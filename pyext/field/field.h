@@ -69,7 +69,7 @@ gb_py_plan_object *gb_py_field_plan(gb_py_field *f);
 /* Type of a Field over memory at the location, when `asked` was called; NULL with a TypeError. */
 PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location);
 
-/* Described memory. Everything is borrowed from the caller, who copies lists out of arrays, dicts
+/* Described memory. Everything is borrowed from the caller, which copies lists out of arrays, dicts
  * and tensors: making a Field runs Python code, which can change them. */
 typedef struct gb_py_imported {
     PyArray_Descr *descr;

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dtypes import NUMBERS
+from copy_entries import NUMBERS
 from free_memory import needs_memory
 from hypothesis import given
 from hypothesis import strategies as st

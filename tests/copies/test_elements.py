@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-from dtypes import NUMBERS as COPIED
+from copy_entries import NUMBERS as COPIED
 from sources import ROOT
 
 from gridbuf._core import TYPE_CHARS
@@ -34,7 +34,7 @@ def test_go_has_a_constant_for_each() -> None:
 def test_each_of_numpys_is_tried() -> None:
     ours = {np.dtype(char) for _, char in NUMBERS if char != " "}
     assert {*TYPE_CHARS[1:]} == {char for _, char in NUMBERS + OTHERS}
-    assert ours == {np.dtype(char) for char in COPIED}, "NUMBERS of tests/helpers/dtypes.py"
+    assert ours == {np.dtype(char) for char in COPIED}, "NUMBERS of tests/helpers/copy_entries.py"
     assert ours <= {np.dtype(name) for name in DTYPES if name != "bfloat16"}, (
         "DTYPES of gridbuf/consumers/consumer.py"
     )

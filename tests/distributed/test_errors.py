@@ -502,8 +502,8 @@ def test_a_start_of_a_plan_under_way_reaches_the_engine(
 
 
 class Message:
-    """It comes while somebody finds out who is missing, as messages do that MPI moves on when it is
-    asked about them.
+    """A message that arrives while missing ranks are looked for: MPI may move messages on whenever
+    it is asked about them.
     """
 
     def __init__(self) -> None:

@@ -319,7 +319,7 @@ def outcome(call: Callable[[], Any], errstate: dict[str, Any] | None) -> Any:
 
 
 def bits(one: Any) -> bytes:
-    """NaNs have a sign and a payload that nobody promises."""
+    """The bytes of values, with one NaN for all: its sign and payload are not defined."""
     plain = np.array(one, order="C")
     if plain.dtype.kind in "fc":
         parts = plain.reshape(-1).view(plain.real.dtype)

@@ -9,6 +9,7 @@ from gridbuf._core import CopyProgram
 
 SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR
 FLOATS = ["e", "f", "d", "g", "F", "D", "G"]
+NUMBERS = "?bBhHiIlLqQefdFD"  # that copies convert, by their letters in NumPy
 ITEMS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 40, 64, 100]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import gridbuf as gb
 from numpy.lib.stride_tricks import as_strided
 junk = []
-# what was freed comes back as the dims of somebody else's array, far outside of any memory
+# Freed lists of dims are used again, for arrays whose strides lead far outside of any memory.
 def reuse(n=1000):
     for _ in range(20):
         junk.append(as_strided(np.zeros(1), (n,), (1 << 24,)))

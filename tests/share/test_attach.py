@@ -1,4 +1,4 @@
-"""Fields in the memory of another process: what a client sees, and who writes."""
+"""Fields in the memory of another process: what a client sees, and whether it may write."""
 
 import gc
 import os
@@ -134,7 +134,7 @@ def resident_pages_of_memory() -> list[int]:
 
 def test_another_user_is_refused(address: str) -> None:
     if os.getuid() != 0:
-        pytest.skip("needs root, who can become another user")
+        pytest.skip("needs root, which can become another user")
 
     def admitted() -> None:
         os.setgid(65534)

@@ -9,8 +9,7 @@ import numpy as np
 from gridbuf.distributed.calls import Topic
 from gridbuf.distributed.files import manifests, netcdf
 from gridbuf.distributed.files.pieces import box_of, checksum
-from gridbuf.distributed.files.progress import read_progress
-from gridbuf.distributed.files.saving import ALL_STORES
+from gridbuf.distributed.files.saving import ALL_STORES, read_progress
 from gridbuf.distributed.files.stores import Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
 from gridbuf.distributed.plans.layouts import dtype_of

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
 from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
-from gridbuf.distributed.files.progress import read_progress
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -116,6 +115,37 @@ def read_format(given: Any, where: Path) -> str:
             "format: 'zarr' needs the package zarr (pip install zarr), which is not installed"
         )
     return given
+
+
+def read_progress(given: Any, verb: str, rank: int) -> Callable[[float], Any] | None:
+    """The callable; of True a bar by the package tqdm on rank 0, and None on the other ranks."""
+    if given is None or given is False:
+        return None
+    if given is True:
+        return bar(verb) if rank == 0 else None
+    if not callable(given):
+        raise TypeError(f"progress: expected a callable, True or None, got {type(given).__name__}")
+    found: Callable[[float], Any] = given
+    return found
+
+
+def bar(verb: str) -> Callable[[float], None]:
+    """A bar that is drawn while it is called with the part that is done, up to 1.0."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        raise TypeError(
+            "progress: True draws a bar with the package tqdm (pip install tqdm), which is not"
+            " installed; a callable gets the part that is done"
+        ) from None
+    drawn = tqdm(total=1.0, desc=verb, bar_format="{desc}: {percentage:3.0f} % |{bar}| {elapsed}")
+
+    def advance(done: float) -> None:
+        drawn.update(done - drawn.n)
+        if done >= 1.0:
+            drawn.close()
+
+    return advance
 
 
 def read_options(options: Mapping[str, Any], dims: set[str]) -> dict[str, Any]:

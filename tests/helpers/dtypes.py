@@ -1,3 +1,0 @@
-"""The numbers that copies convert, by their letters in NumPy."""
-
-NUMBERS = "?bBhHiIlLqQefdFD"
