@@ -93,6 +93,7 @@ typedef struct exchange_object {
     int64_t number; /* number of the pending exchange, or of the last one */
     int counted;    /* whether the pending exchange has incremented the counters */
     int64_t armed;  /* value of `armings` when arm() was called */
+    int left;       /* calls of again() until Python looks at notes of other ranks' errors */
 } exchange_object;
 
 /* incremented by disarm(): a revoked communicator, pending requests or MPI's end need a look by
@@ -328,14 +329,18 @@ static PyObject *exchange_run(PyObject *self, PyObject *const *args, Py_ssize_t 
     return begin(x, args, n) < 0 ? NULL : truth(end(x, x->spin, 1));
 }
 
-/* As run, unless disarm() was called since arm(). */
+#define AGAIN 1000
+
+/* As run, unless disarm() was called since arm(), or arm() is long ago. */
 static PyObject *exchange_again(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return ((exchange_object *)self)->armed == armings ? exchange_run(self, args, n)
-                                                       : Py_NewRef(Py_None);
+    exchange_object *x = (exchange_object *)self;
+    return x->armed == armings && x->left-- > 0 ? exchange_run(self, args, n) : Py_NewRef(Py_None);
 }
 
 static PyObject *exchange_arm(PyObject *self, PyObject *yes) {
-    ((exchange_object *)self)->armed = yes == Py_True ? armings : 0;
+    exchange_object *x = (exchange_object *)self;
+    x->armed = yes == Py_True ? armings : 0;
+    x->left = AGAIN;
     return Py_NewRef(Py_None);
 }
 

@@ -3,6 +3,7 @@ when ranks disagree or do not come.
 """
 
 import importlib.util
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -133,7 +134,9 @@ def test_a_rank_that_ends_is_told(how: str, call: str, count: int) -> None:
         if how == "whole"
         else [f"rank {r} knows" for r in range(count - 1)]
     )
-    assert sorted(done.stdout.splitlines()) == told, done.stdout + done.stderr
+    # mpirun may put one rank's line into another's
+    found = re.findall(r"rank \d (?:is through|knows)", done.stdout)
+    assert sorted(found) == told, done.stdout + done.stderr
     assert how == "raises" or done.returncode == 0, done.stderr
 
 

@@ -25,6 +25,9 @@ from gridbuf.distributed.files.stores import Store
 ENDING = "unfinished"
 # seconds after which a folder of another machine is taken for that of a program that is gone
 OLD = 86400.0
+# seconds between tries to remove a folder: after an error Zarr's threads may still write and
+# remove files there
+PAUSES = (0.01, 0.1, 0.5)
 _own: set[str] = set()  # the names of saves of this process that are under way
 
 
@@ -105,6 +108,10 @@ def remove(folder: Path) -> None:
     checkpoint.
     """
     (folder / manifests.NAME).unlink(missing_ok=True)
+    for pause in PAUSES:
+        with suppress(OSError):
+            return shutil.rmtree(folder)
+        time.sleep(pause)
     shutil.rmtree(folder)
 
 

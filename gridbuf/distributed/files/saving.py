@@ -242,8 +242,8 @@ def saving(
             checkpoint_folders.end_with(where, beside, store, manifest)
         ranks.agree("save", args)
     except BaseException as error:
-        if context.rank != 0 and isinstance(error, OSError) and not beside.exists():
-            ranks.expect_note()  # rank 0 has given up, and its error is the cause
+        if context.rank != 0 and isinstance(error, FileNotFoundError):
+            ranks.expect_note()  # rank 0, which made the files, has given up
         try:
             ranks.fail(error)  # first: other ranks still write there
         finally:

@@ -20,6 +20,7 @@ from gridbuf.distributed.calls import LOOK, DisagreementError, Waiting
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.binding import Binding, Message
 from gridbuf.distributed.plans.engines import Quick
+from gridbuf.distributed.ranks import revoke
 from gridbuf.distributed.ranks.collectives import Collectives
 from gridbuf.distributed.ranks.communicator import Channel, ranks
 from gridbuf.distributed.ranks.handshake import Agreements, collect
@@ -154,6 +155,8 @@ class MPITransport:
         there = self._there
         if there is None or there.silent or self.debug or not self.channel.ready():
             return None
+        if time.perf_counter() >= self.channel.polled + LOOK:  # _begin looks at notes
+            return None
         if self._latest is not there:
             if self._under_way() is not None:  # an adjoint that was given up ends first
                 return None
@@ -227,12 +230,13 @@ class MPITransport:
     def _begin(self, fields: Sequence[Any], back: bool) -> None:
         channel = self.channel
         channel.check(self.name)
-        if (
-            self.sends.keys() != self.receives.keys()
-            and time.perf_counter() >= channel.polled + LOOK
-        ):
-            collect(channel)  # a rank that only sends does not wait: look at notes now
-            channel.check_notes(self.name)
+        if time.perf_counter() >= channel.polled + LOOK:
+            # A rank whose exchanges never wait hears of errors here: of those in its other
+            # communicators, and where it only sends, of those in this one.
+            collect(channel)
+            waits = self.sends.keys() == self.receives.keys()
+            revoke.receive_notes(but=channel.communicator if waits else None)
+            channel.check(self.name)
         if (self._back if back else self._there) is None:
             self._agree(fields)
         before = self._under_way()

@@ -183,12 +183,12 @@ def revoke(event: Revocation, source: Revocable, reason: str, received: bool = F
     MessageExchange.disarm()
 
 
-def receive_notes() -> None:
-    """Receive the notes that have arrived on all communicators of this process: an error in one
-    revokes the grids of the others.
+def receive_notes(but: Revocable | None = None) -> None:
+    """Receive the notes that have arrived on all communicators of this process, or on all but one:
+    an error in one revokes the grids of the others.
     """
     for each in [*alive]:
-        if each.revocation is None and each.size > 1:
+        if each.revocation is None and each.size > 1 and each is not but:
             each.receive_notes()
 
 
