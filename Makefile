@@ -17,17 +17,21 @@ $(PY):
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
 
-## make dev     a checkout to work in: .venv with NumPy, the test tools and the extension built in place
+## make dev     a checkout to work in: .venv with NumPy, the test tools and the extension built in
+##              place
 dev: $(PY)
 	$(PY) -m pip install --quiet ninja 'setuptools>=77' numpy
 	PYTHONWARNINGS="ignore:Editable installation" $(PY) -m pip install --quiet --no-build-isolation -e '.[test,lint]'
-	echo "$(CURDIR)" >$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth  # mypy does not see what pip made
+	# mypy does not see pip's editable installation.
+	echo "$(CURDIR)" >$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/checkout.pth
 
-## make build   build what an edit has touched, in place (C: a second or two, Go: ten); DEBUG=1: everything as gdb wants it
+## make build   build what an edit has touched, in place (C: a second or two, Go: ten); DEBUG=1:
+##              everything as gdb wants it
 build:
 	$(PY) setup.py -q build_ext --inplace $(if $(DEBUG),--debug)
 
-## make gdb     Python under gdb, which shows the lines of our C: make gdb RUN="crash.py", RUN="-m pytest tests/array/test_views.py -k name"
+## make gdb     Python under gdb, which shows the lines of our C: make gdb RUN="crash.py",
+##              RUN="-m pytest tests/array/test_views.py -k name"
 gdb:
 	gdb -q -x tests/gdbrc --args $(PY) $(RUN)
 
@@ -70,7 +74,8 @@ wheel: $(PY)
 	rm -rf dist build
 	$(PY) -m pip wheel --quiet --no-deps --wheel-dir dist .
 
-## make wheels  manylinux wheels for x86_64 and aarch64 into wheelhouse/, with symbols beside them, and looked at
+## make wheels  manylinux wheels for x86_64 and aarch64 into wheelhouse/, with symbols beside them,
+##              and looked at
 WHEELS := .venvs/wheels
 $(WHEELS)/bin/python:
 	$(PYTHON) -m venv $(WHEELS)
@@ -84,23 +89,27 @@ wheels: wheel-tools
 	$(WHEELS)/bin/python wheels/build.py $(if $(SDIST),--sdist $(SDIST))
 	$(WHEELS)/bin/python wheels/check.py
 
-## make test-wheels   those wheels: this machine's on each Python with the oldest and newest NumPy, aarch64's under emulation
+## make test-wheels   those wheels: this machine's on each Python with the oldest and newest NumPy,
+##                    aarch64's under emulation
 ENDS ?=
 test-wheels: $(WHEELS)/bin/python
 	$(WHEELS)/bin/python wheels/tests.py $(ENDS)
 
-## make release   check that version, changelog and citation agree; test everything; build the wheels; tag. It publishes nothing
+## make release   check that version, changelog and citation agree; test everything; build the
+##                wheels; tag. It publishes nothing
 release:
 	$(PYTHON) wheels/release.py check
 	$(MAKE) test
 	$(MAKE) wheels test-wheels
 	$(PYTHON) wheels/release.py tag
 
-## make test-free-threaded   the suite on a Python without a GIL, which is built where there is none (half an hour)
+## make test-free-threaded   the suite on a Python without a GIL, which is built where there is none
+##                           (half an hour)
 test-free-threaded:
 	tests/free_threaded.sh $(ARGS)
 
-# The demo's last part runs on 4 processes where there is an MPI. Debian's is installed for root, who may; nobody else is asked for a password.
+# The demo's last part runs on 4 processes where there is an MPI. Only root installs Debian's: other
+# users are not asked for a password.
 .PHONY: mpi gt4py
 mpi:
 	@command -v mpirun >/dev/null && exit 0; \
@@ -112,29 +121,34 @@ mpi:
 	  { timeout 120 apt-get update -qq && timeout 300 apt-get install -qq --no-install-recommends openmpi-bin; }; } >/dev/null 2>&1 || \
 	echo "demo: openmpi-bin could not be installed; the last part will run in one process"
 
-## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others; at the end on 4 processes
+## make demo    run gt4py stencils on real weather data, on gridbuf's arrays and others; at the end
+##              on 4 processes
 demo: wheel mpi
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd examples && $(abspath $(VENV))/bin/python -m demo --output $(CURDIR)/demo-output $(ARGS)
 
-## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on the machine, for they show times
+## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on
+##                the machine, for they show times
 pictures: demo
 	cp demo-output/gridbuf-demo.png docs/demo.png
 	cp demo-output/gridbuf-demo-steps.png docs/steps.png
 	$(PY) bench/limits.py
 	$(PY) examples/gufunc_failed_points.py
 
-## make test    everything: Go, Python on every interpreter found, types, lint, every consumer (gigabytes)
+## make test    everything: Go, Python on every interpreter found, types, lint, every consumer
+##              (gigabytes)
 test: clean
 	PYTHON=$(PYTHON) tests/run.sh
 
-## make sanitize    the suite under a sanitizer, with NumPy alone: KIND=address or undefined; KIND=thread is the heap on threads
+## make sanitize    the suite under a sanitizer, with NumPy alone: KIND=address or undefined;
+##                  KIND=thread is the heap on threads
 KIND ?= address
 sanitize:
 	tests/sanitize.sh $(KIND) $(if $(filter thread,$(KIND)),heap) $(ARGS)
 
-## make fuzz        every fuzzer: SECONDS=60 each, FUZZERS="copies dlpack" for some, SEED=3, BUILD=plain, address or undefined
+## make fuzz        every fuzzer: SECONDS=60 each, FUZZERS="copies dlpack" for some, SEED=3,
+##                  BUILD=plain, address or undefined
 SECONDS := 60
 BUILD ?= plain
 fuzz:
@@ -146,19 +160,22 @@ go:
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go vet ./...
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go test ./...
 
-## make go-checked   Go's tests under the race detector, checkptr and cgocheck2, each of which compiles everything anew
+## make go-checked   Go's tests under the race detector, checkptr and cgocheck2, each of which
+##                   compiles everything anew
 go-checked:
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go test -race ./...
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go test -gcflags=all=-d=checkptr=2 ./...
 	CGO_CFLAGS="$$(tests/go_flags.sh)" GOEXPERIMENT=cgocheck2 go test ./...
 
-## make test-gpu    the device tests on this machine's GPU, with cupy, torch, jax and numba where they are installed
+## make test-gpu    the device tests on this machine's GPU, with cupy, torch, jax and numba where
+##                  they are installed
 test-gpu: wheel
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet numpy pytest hypothesis $(GPU_PACKAGES)
 	cd tests && GRIDBUF_DEVICE_TESTS=gpu $(CURDIR)/$(PY) -m pytest -q -p no:cacheprovider device $(ARGS)
 
-## make docs    the site: docs/ and the docstrings, into site/html; tutorials run where gfortran and a C++ compiler are installed
+## make docs    the site: docs/ and the docstrings, into site/html; tutorials run where gfortran and
+##              a C++ compiler are installed
 DOCS := .venvs/docs
 docs: wheel
 	[ -x $(DOCS)/bin/python ] || $(PYTHON) -m venv $(DOCS)
@@ -181,7 +198,8 @@ bench: wheel
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[bench]"
 	$(PY) bench/run.py $(ARGS)
 
-## make clean   what was built; make distclean also the environments that make demo, dev and test keep
+## make clean   what was built; make distclean also the environments that make demo, dev and test
+##              keep
 clean:
 	rm -rf build dist *.egg-info gridbuf/_core*.so gridbuf/_go.so compile_commands.json
 

@@ -110,8 +110,8 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
     dtype : dtype_like, optional
         A sub-shape adds data dimensions at the end.
     backend : str, optional
-        Whose layout: a name from `gridbuf.backends()`; gt4py's names, GDP-3's, 'C' and 'F'.
-        Default: where there is no layout either, what `gridbuf.set_default_backend` says, else 'C'.
+        The name of a layout, from `gridbuf.backends()`: gt4py's, GDP-3's, 'C' and 'F'.
+        Default: without a layout, the backend of `gridbuf.set_default_backend`, else 'C'.
     dimensions, dims : str or sequence of str, optional
         What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:
         'IJK' as far as it goes, then '0', '1', ...
@@ -141,11 +141,11 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
     Raises
     ------
     TypeError, ValueError
-        The argument's name, what came and what is allowed.
+        The message has the argument's name, its value and the allowed values.
     BackendError
         An unknown backend: a ValueError and a RuntimeError, with the known names.
     MemoryError
-        No memory, or a limit (`gridbuf.memory.set_limit`); the numbers are in it.
+        No memory, or a limit (`gridbuf.memory.set_limit`); the message has the numbers.
     RuntimeError
         A device that is not there, or a new request in a forked child.
 
@@ -205,7 +205,7 @@ def full(
     Parameters
     ----------
     fill_value : scalar
-        What every element is; converted as by assignment.
+        The value of every element; converted as by assignment.
 
     Examples
     --------
@@ -413,18 +413,18 @@ def from_dlpack(
     dims, origin, halo
         As for `Field`.
     copy : bool, optional
-        True: memory of its own, writable. False: never a copy. None: a copy only if the producer
+        True: a writable copy. False: never a copy. None: a copy only if the producer
         makes one.
 
     Returns
     -------
     Field
-        Over the producer's memory, which it keeps; over memory of its own where a copy was made.
+        Over the producer's memory, which it keeps alive, or over a copy.
 
     Raises
     ------
     TypeError
-        When x does not speak DLPack or says that its memory is not on the host.
+        When x has no DLPack, or its memory is not on the host.
     BufferError
         When the producer's tensor is malformed or cannot be shared.
 
@@ -468,7 +468,7 @@ def register_backend(
     Raises
     ------
     TypeError, ValueError
-        The argument's name, what came and what is allowed.
+        The message has the argument's name, its value and the allowed values.
 
     Examples
     --------
@@ -594,13 +594,13 @@ class GUFunc:
             In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc,
             choose.
         out : array, optional
-            Where the result goes; it is then what is returned.
+            The array that receives the result, and is returned.
         keepdims : bool, optional
             Whether the folded axes stay, with one element.
         initial : scalar, optional
-            What the fold begins with. Default: the identity; without one the first element.
+            The value that the fold begins with. Default: the identity, else the first element.
         where : array_like of bool, optional
-            Which elements take part.
+            True for the elements that take part.
         ordered : bool, optional
             Whether to fold from left to right, one after the other.
         errors : {'raise', 'return', 'warn', 'ignore'}, optional
@@ -655,7 +655,7 @@ class GUFunc:
 
 @final
 class Plan:
-    """What is known of an array before it has memory; made by `gridbuf.plan`.
+    """The layout of an array before it has memory; made by `gridbuf.plan`.
 
     Immutable and hashable; equal requests give equal plans.
 
@@ -672,7 +672,7 @@ class Plan:
     strides : tuple of int
         In bytes.
     padded_shape : tuple of int
-        Elements along each index with those that only pad.
+        Elements reserved along each index, padding included.
     aligned_index : tuple of int
         The element that sits on the alignment boundary.
     byte_alignment : int
@@ -697,7 +697,7 @@ class Plan:
         Returns
         -------
         numpy.ndarray or cupy.ndarray
-            Whose memory is not initialised.
+            Its values are undefined.
 
         Raises
         ------
@@ -739,7 +739,7 @@ class Plan:
         Parameters
         ----------
         fill_value : scalar
-            What every element is; converted as by assignment.
+            The value of every element; converted as by assignment.
 
         Returns
         -------
@@ -770,7 +770,7 @@ class Plan:
         Returns
         -------
         Field
-            Whose memory is not initialised.
+            Its values are undefined.
 
         Raises
         ------
@@ -930,7 +930,7 @@ class Field(ArrayMethods):
         the memory, or a ValueError names the first requirement missed, what was expected and found,
         and the call that makes a proper copy.
     dimensions : str or sequence of str, optional
-        Another word for dims.
+        The same as dims.
 
     Attributes
     ----------
@@ -1005,7 +1005,7 @@ class Field(ArrayMethods):
         Returns
         -------
         Field
-            Over memory of its own.
+            Over new memory.
 
         Examples
         --------
@@ -1049,7 +1049,7 @@ class Field(ArrayMethods):
         Parameters
         ----------
         fill_value : scalar
-            What every element is; converted as by assignment.
+            The value of every element; converted as by assignment.
 
         Examples
         --------

@@ -114,11 +114,11 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         indices : int or sequence of int
-            Their numbers.
+            The numbers of the points.
         axis : str, int or None, optional
             The index; None: the values in a row.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         repeats : int or sequence of int
-            How often each comes.
+            How often each point is repeated.
         axis : str, int or None, optional
             The index; None: the values in a row.
 
@@ -164,9 +164,9 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         decimals : int, optional
-            How many places behind the point.
+            The number of decimal places.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
 
         Returns
         -------
@@ -187,11 +187,11 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         min, max : scalar or array_like, optional
-            The bounds; Fields and storages meet by the names of their indices.
+            The bounds; Fields and storages are matched by the names of their indices.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
         **options
-            What else `numpy.clip` takes.
+            Further keywords of `numpy.clip`.
 
         Returns
         -------
@@ -257,7 +257,7 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         axis : str, int or tuple of them, optional
-            Which of them; None: all.
+            The indices; None: all of size 1.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class ArrayMethods(PositionalMethods):
         Parameters
         ----------
         axis1, axis2 : str or int
-            The two.
+            The two indices.
 
         Returns
         -------

@@ -21,8 +21,8 @@ def from_array(
         The values. Their index order is kept; an object's own dims are the default
         `dimensions`.
     device_data : array_like, optional
-        Another source, used when `data` is None. In second place a dtype is also
-        understood, as in gt4py.
+        Another source, used when `data` is None. A dtype is accepted in this place, too, as
+        in gt4py.
     dtype : dtype_like, optional
         float64 unless given, also for integers, as gt4py's allocation functions have it; None keeps
         the data's.
@@ -60,7 +60,7 @@ def copy(data: Any) -> Any:
     """A copy with the order of strides, padding and alignment of the original.
 
     `copy.deepcopy`, pickle, `array.copy("K")` and `numpy.empty_like` of an array keep at most the
-    order: NumPy packs what it copies.
+    order: NumPy's copies have no padding.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def copy(data: Any) -> Any:
     Returns
     -------
     numpy.ndarray or Field
-        With memory of its own; a Field has the dims, origin and halo of the original.
+        In new memory; a Field has the dims, origin and halo of the original.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     Returns
     -------
     numpy.ndarray or Field
-        With memory of its own.
+        In new memory.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Any) -> Any
     Parameters
     ----------
     fill_value : scalar
-        What every element is; converted as by assignment.
+        The value of every element; converted as by assignment.
 
     Examples
     --------

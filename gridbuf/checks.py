@@ -22,7 +22,7 @@ class Check:
     Attributes
     ----------
     backend : str
-        Whose wishes they were compared with.
+        The backend that the fields were compared with.
     rows : tuple
         A named tuple for each field: name, shape, dtype, order, wanted, alignment, ok and verdict.
     ok : bool
@@ -74,20 +74,20 @@ class Check:
 
 
 def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
-    """Compare fields with what a backend wants: the order of strides, the device, the boundary, one
-    dtype for all.
+    """Compare fields with the layout of a backend: the order of strides, the device, the
+    boundary, one dtype for all.
 
     Nothing is copied or changed.
 
     Parameters
     ----------
     *fields
-        Fields, storages, DataArrays, arrays: whatever `gridbuf.Field` wraps. They are called as the
-        caller's variables are.
+        Fields, storages, DataArrays, arrays: all that `gridbuf.Field` wraps. Their names are
+        those of the caller's variables.
     backend : str, optional
-        Whose wishes; the standing backend (`set_default_backend`) unless given.
+        The backend to compare with; default that of `set_default_backend`.
     **named
-        More of them, under these names.
+        More fields, under these names.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def check(*fields: Any, backend: str | None = None, **named: Any) -> Check:
         backend = get_default_backend()
         if backend == "C":
             raise TypeError(
-                "backend: say whose wishes to compare with, here or once by"
+                "backend: none was given; name the one to compare with here, or once by"
                 " gridbuf.set_default_backend(name)"
             )
     frame = sys._getframe(1)

@@ -16,7 +16,7 @@ PROGRAMS = ("run", "watch")  # they end as the program ends that they run
 
 
 def main(argv: Sequence[str] | None = None) -> Any:
-    """Run one command; the exit status, which `sys.exit` takes, says whether it worked.
+    """Run one command and return its exit status, for `sys.exit`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
             help="run a program unchanged, with NumPy's and gt4py's arrays in gridbuf's memory",
         ),
         "watch": subparsers.add_parser(
-            "watch", help="run a program unchanged, and tell what it does with its memory"
+            "watch", help="run a program unchanged, and report its use of memory"
         ),
     }
     commands["doctor"].description = "What gridbuf finds on this machine, and what will hurt."
@@ -81,7 +81,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         "--consumers",
         nargs="*",
         metavar="NAME",
-        help="try out who takes our memory and whose we take, all or the ones named",
+        help="exchange memory with other packages, all or the ones named (takes minutes)",
     )
     commands["doctor"].set_defaults(run=_doctor)
     _add_plan_arguments(commands["plan"])

@@ -23,8 +23,8 @@ class UsageError(Exception):
 
 
 class quiet_pipe:
-    """A command whose lines are read by `head` ends in silence when that ends; `status` is then
-    what a shell would say.
+    """End a command silently where the reader of its output, such as `head`, has ended; `status`
+    is what a shell reports then.
     """
 
     status = 0
@@ -49,8 +49,8 @@ class quiet_pipe:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """How a command is told which program: the words of `python`, of which those behind the program
-    are its own, `--` included.
+    """The arguments that name a program, as `python` takes them; those behind it are the program's,
+    `--` included.
     """
     ways = parser.add_mutually_exclusive_group()
     ways.add_argument(
@@ -133,7 +133,7 @@ def _print(error: BaseException) -> None:
 
 
 def _say(words: str) -> None:
-    """To where errors go, if there is such a place: to `print`, None is the output."""
+    """The stream of errors, if there is one: to `print`, None would be the output."""
     stream = sys.__stderr__ if sys.stderr is None else sys.stderr
     if stream is not None:
         with suppress(Exception):

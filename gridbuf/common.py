@@ -60,9 +60,7 @@ class BoundedCache(dict[Any, V], Generic[V]):
 
 
 def columns(rows: Sequence[Sequence[str]], right: bool = False) -> list[str]:
-    """A line for each row, whose words stand below those of the row above: left of their columns,
-    or right.
-    """
+    """A line for each row, in aligned columns: flush left, or flush right."""
     widths = [max(map(len, words)) for words in zip(*rows, strict=True)]
     put = str.rjust if right else str.ljust
     return ["  ".join(map(put, row, widths)).rstrip() for row in rows]

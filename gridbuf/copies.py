@@ -24,11 +24,10 @@ _lock = allocate_lock()
 
 
 class _Begin:
-    """The beginning of a copy: what the driver has of it, or what went wrong; by a worker's thread,
-    or done already.
+    """The start of a copy, made already or on a worker's thread: the driver's handle, or the error.
 
-    A lock that the worker lets go of says that it is over: taking and releasing one runs no Python
-    code, so a copy may be let go of, and waited for, wherever the garbage collector happens to run.
+    The worker releases a lock at the end. Acquiring and releasing a lock runs no Python code, so a
+    copy may be deleted, and waited for, wherever the garbage collector happens to run.
     """
 
     def __init__(self, handle: "_core._AsyncCopy | None" = None) -> None:
@@ -74,7 +73,7 @@ class _Begin:
 class Copy:
     """A copy on its way; it keeps both sides alive until it has arrived.
 
-    Made by `gridbuf.copy_async`. Letting go of it before waits for the end.
+    Made by `gridbuf.copy_async`. Deleting it earlier waits for the end of the copy.
     """
 
     _workers = _worker_threads
@@ -107,7 +106,7 @@ class Copy:
         Returns
         -------
         bool
-            Without waiting. What went wrong is raised by `wait`.
+            The call does not wait. `wait` raises the copy's error.
 
         Examples
         --------
@@ -131,7 +130,7 @@ class Copy:
         Returns
         -------
         bool
-            True when all of it has been read, though it may not have arrived.
+            True when all of it has been read; the copy may still be under way.
 
         Examples
         --------
@@ -144,22 +143,22 @@ class Copy:
         return self.done() or (self._begin.is_over() and bool(self._begin.result().host_free))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end. Ctrl-C works.
+        """Wait until the copy has ended. Ctrl-C interrupts.
 
         Parameters
         ----------
         timeout : float, optional
-            At most so many seconds; None: as long as it takes.
+            The most seconds to wait; None: no limit.
 
         Returns
         -------
         bool
-            Whether the end has come.
+            Whether the copy has ended.
 
         Raises
         ------
         Exception
-            What went wrong with the copy.
+            The error of the copy.
 
         Examples
         --------
@@ -259,7 +258,7 @@ os.register_at_fork(after_in_child=_in_child)
 
 
 def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_kind") -> Copy:
-    """Begin a copy in which a GPU takes part; the program goes on.
+    """Begin a copy to, from or between GPUs, and return at once.
 
     Parameters
     ----------
@@ -267,11 +266,11 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
         Fields or arrays of the same shape; at least one lies on a GPU. src may also be a list or a
         number. Values are laid out and converted as by `gridbuf.copyto`.
     stream : int or stream object, optional
-        Where the copy is queued, behind what is there already; the thread's stream
-        (`gridbuf.cuda.stream`) unless given. Between two GPUs it is a stream of either, and the
-        other one's default stream is behind the copy, too. What is queued later is behind the copy
-        only once `host_free()` or, for a copy to the host, `done()` is true: pageable memory and
-        other dtypes take a thread of the host, which queues the parts one by one.
+        The stream that runs the copy, after the work queued there before; default the thread's
+        stream (`gridbuf.cuda.stream`). Between two GPUs it is a stream of either, and the default
+        stream of the other one waits for the copy, too. Work queued later follows the copy only
+        once `host_free()` or, for a copy to the host, `done()` is true: pageable memory and other
+        dtypes take a thread of the host, which queues the parts one by one.
     casting
         As in `gridbuf.copyto`.
 
@@ -287,7 +286,7 @@ def copy_async(dst: Any, src: Any, *, stream: Any = None, casting: str = "same_k
         When the sides do not fit, as for `gridbuf.copyto`, when neither lies on a GPU, or when
         stream is no stream.
     RuntimeError
-        When there is no driver, or in a forked child. What fails later is raised by `wait`.
+        When there is no driver, or in a forked child. `wait` raises later errors.
 
     Examples
     --------

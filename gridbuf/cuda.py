@@ -39,7 +39,7 @@ class DeviceInfo(NamedTuple):
     integrated : bool
         Whether the GPU uses the host's memory.
     total_bytes, free_bytes : int
-        The memory of the GPU, and what was free of it at the moment of the call.
+        The memory of the GPU, and how much of it was free at the time of the call.
     """
 
     number: int
@@ -98,7 +98,7 @@ def devices() -> tuple[DeviceInfo, ...]:
 
 
 def synchronize(device: int = 0) -> None:
-    """Wait until a GPU has done all that it was given.
+    """Wait until a GPU has finished all its work.
 
     Parameters
     ----------
@@ -237,8 +237,8 @@ def pool_allocate(nbytes: int, device: int, stream: Any = None) -> int:
     address = _pool_functions()[0](nbytes, device, handle_of(stream))
     if not address:
         raise MemoryError(
-            f"gridbuf has no {nbytes} bytes on GPU {device} (gridbuf.memory.stats(device='gpu')"
-            " says who has)"
+            f"gridbuf has no {nbytes} bytes left on GPU {device};"
+            " gridbuf.memory.stats(device='gpu') shows the memory in use"
         )
     return int(address)
 

@@ -1,4 +1,4 @@
-"""The standing backend: what allocates without naming a backend or a layout gets that one's
+"""The default backend: allocations that name neither a backend nor a layout get its
 layout.
 """
 
@@ -16,12 +16,12 @@ _ask = None  # the function that C asks, once there was a context with a backend
 
 
 def set_default_backend(name: str | None) -> None:
-    """Say once whose layout allocations get that name neither a backend nor a layout.
+    """Set the backend of allocations that name neither a backend nor a layout.
 
-    It is for the whole process, for `gridbuf.empty` and its kin, `Field.empty` and its kin,
-    `from_array` and `plan`, and for storages that are made of a shape. The `*_like` functions and
-    copies keep the layout of what they are made from. GRIDBUF_BACKEND in the environment says the
-    same.
+    The setting holds for the whole process: for `gridbuf.empty`, `Field.empty` and similar
+    functions, for `from_array` and `plan`, and for storages that are made from a shape. The
+    `*_like` functions and copies keep the layout of their source. The environment variable
+    GRIDBUF_BACKEND sets the same.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def set_default_backend(name: str | None) -> None:
 
 
 def get_default_backend() -> str:
-    """The backend whose layout an allocation gets here that names none.
+    """The backend of allocations that name none.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def get_default_backend() -> str:
 
 
 def of_storages() -> str | None:
-    """The standing backend, if there is one: the order of storages without one follows their
+    """The default backend, if there is one: without one the order of a storage follows its
     axes.
     """
     return _here.get() or _everywhere

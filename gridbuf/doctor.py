@@ -185,8 +185,8 @@ def warnings(root: Path = Path("/")) -> Iterator[tuple[str, str]]:
         yield (
             "address space",
             (
-                f"limited to {nbytes_text(limit)} (ulimit -v): what is reserved and never written"
-                " counts"
+                f"limited to {nbytes_text(limit)} (ulimit -v): reserved memory counts, also"
+                " where it is never written"
             ),
         )
     if _first_word(root / "proc/sys/vm/overcommit_memory") == "2":

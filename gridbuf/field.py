@@ -50,7 +50,7 @@ def from_array(
     Returns
     -------
     Field
-        Over memory of its own.
+        Over new memory.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def to(
     Returns
     -------
     Field
-        Of the same class, over memory of its own.
+        Of the same class, over new memory.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def copy(self: _core.Field) -> _core.Field:
     Returns
     -------
     Field
-        Of the same class, over memory of its own.
+        Of the same class, over new memory.
 
     Examples
     --------
@@ -240,8 +240,8 @@ def _contains(self: _core.Field, value: Any) -> bool:
 
 
 def to_numpy(self: _core.Field) -> Any:
-    """An ndarray over the same memory, as `numpy()`: by this name storages have it, and matplotlib
-    asks for it.
+    """An ndarray over the same memory, as `numpy()`: storages have this name, and matplotlib
+    calls it.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def astype(
     casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
         Which conversions are allowed, as for `numpy.ndarray.astype`.
     copy : bool, optional
-        False: this very Field where it has that dtype.
+        False: return this Field where it has that dtype already.
 
     Returns
     -------

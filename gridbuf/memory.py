@@ -1,4 +1,4 @@
-"""Statistics and limits of the memory that gridbuf hands out, and who holds it.
+"""Statistics and limits of gridbuf's memory, and the buffers that hold it.
 
 `device` and `memory` name a pool, as they do in `gridbuf.empty`: `device="gpu"` or `("gpu", n)`,
 `memory="pinned"` or `"managed"`; `device="cpu"` alone the host's heap.
@@ -134,7 +134,8 @@ def stats(*, device: Any = None, memory: Any = None) -> dict[str, Any]:
 def set_limit(limit: int | None, /, *, device: Any = None, memory: Any = None) -> None:
     """Bound live memory.
 
-    What only a view or a capsule still holds counts as live. Going over raises MemoryError.
+    Memory that a view or a capsule still holds counts as live. An allocation
+    beyond the limit raises MemoryError.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ def trim(*, device: Any = None, memory: Any = None) -> int:
     Returns
     -------
     int
-        How many bytes that was.
+        The number of bytes.
 
     Examples
     --------

@@ -80,8 +80,7 @@ def get_dims(obj: Any, annotation: Iterable[Any] | None = None) -> tuple[str, ..
     obj
         Any object.
     annotation
-        What to answer when the object itself does not say: names, gt4py's axes, or a
-        gtscript.Field[...].
+        The answer for an object without names: names, gt4py's axes, or a gtscript.Field[...].
 
     Returns
     -------
@@ -135,7 +134,7 @@ def get_origin(obj: Any) -> tuple[int, ...] | None:
     Raises
     ------
     TypeError, ValueError
-        When `__gt_origin__` holds what are no ints.
+        When an entry of `__gt_origin__` is no int.
 
     Examples
     --------
@@ -185,7 +184,7 @@ def as_numpy(obj: Any, dims: Iterable[Any] | None = None) -> np.ndarray[Any, np.
     obj
         Anything np.asarray takes without copying: a Field, an array, a buffer.
     dims
-        The order the indices shall have, where the object names them. Objects without
+        The order of the result's indices, where the object names them. Objects without
         names are returned as they are.
 
     Returns

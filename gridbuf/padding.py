@@ -22,7 +22,7 @@ def pad(x: Any, halo: Any, mode: str = "constant", value: Any = 0, **spec: Any) 
     Parameters
     ----------
     x : array_like, Field, storage or Blocks
-        The values. Of a Field that has a halo its domain is what is padded.
+        The values. Of a Field with a halo the domain is padded.
     halo : int or sequence
         The points around the values: an int for each dim of x, or an int or a (low, high) pair for
         each.
@@ -39,7 +39,7 @@ def pad(x: Any, halo: Any, mode: str = "constant", value: Any = 0, **spec: Any) 
     Returns
     -------
     Field or Blocks
-        Over memory of its own, of the dtype of x.
+        Over new memory, of the dtype of x.
 
     Raises
     ------

@@ -42,7 +42,7 @@ class PositionalMethods:
         Parameters
         ----------
         *args : int or tuple of int
-            Where it is, as for `numpy.ndarray.item`; needed where there are several elements.
+            The element's place, as for `numpy.ndarray.item`; needed unless there is only one.
 
         Returns
         -------
@@ -105,12 +105,12 @@ class PositionalMethods:
         Parameters
         ----------
         order : {"C", "F", "A", "K"}, optional
-            In which order of the indices.
+            The order of the indices.
 
         Returns
         -------
         numpy.ndarray
-            A plain array, whose index has no name; a view where the memory lies so.
+            A plain array without a name of its index; a view where the layout allows.
 
         Examples
         --------
@@ -140,12 +140,12 @@ class PositionalMethods:
         *shape : int or tuple of int
             The new sizes.
         order : {"C", "F", "A"}, optional
-            In which order of the indices.
+            The order of the indices.
 
         Returns
         -------
         numpy.ndarray
-            A plain array, whose indices have no names; a view where the memory lies so.
+            A plain array without names of indices; a view where the layout allows.
 
         Examples
         --------
@@ -195,12 +195,12 @@ class PositionalMethods:
 
     @as_in(argsort)
     def argpartition(self, kth: Any, axis: Any = -1) -> Any:
-        """The places of the elements, those before the kth being smaller.
+        """The places of the elements, partitioned: those before the kth are not larger.
 
         Parameters
         ----------
         kth : int
-            Which element is where it would be in rising order.
+            The element that gets its place in rising order.
 
         Examples
         --------
@@ -211,12 +211,12 @@ class PositionalMethods:
         return call(np.argpartition, ("kth", "axis"), self, kth, axis)
 
     def searchsorted(self, v: Any) -> Any:
-        """Where elements would go among these, which rise.
+        """The places where elements would be inserted; this array is in rising order.
 
         Parameters
         ----------
         v : array_like
-            What is looked for.
+            The values to look for.
 
         Returns
         -------
@@ -236,9 +236,9 @@ class PositionalMethods:
         Parameters
         ----------
         choices : sequence of array_like
-            What is chosen from.
+            The arrays to choose from.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
 
         Returns
         -------
@@ -259,11 +259,11 @@ class PositionalMethods:
         Parameters
         ----------
         condition : array_like of bool
-            Which points stay.
+            True for the points to keep.
         axis : str, int or None, optional
             The index; None: the values in a row.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
 
         Returns
         -------
@@ -288,7 +288,7 @@ class PositionalMethods:
         Parameters
         ----------
         offset : int, optional
-            How far from the main diagonal.
+            The distance from the main diagonal.
 
         Returns
         -------
@@ -327,7 +327,7 @@ class PositionalMethods:
         b : array_like
             The other factor.
         out : array_like, optional
-            Where the result goes; it is returned itself.
+            The array that receives the result, and is returned.
 
         Returns
         -------
@@ -348,9 +348,9 @@ class PositionalMethods:
         Parameters
         ----------
         indices : array_like of int
-            Their numbers.
+            The numbers of the points.
         values : array_like
-            What is written.
+            The values to write.
 
         Examples
         --------

@@ -21,7 +21,7 @@ def attach(address: str, name: str, *, writable: bool = False) -> "Field":
     name : str
         Which array; `gridbuf.offered` lists them.
     writable : bool, optional
-        Whether to write, too, which the server must have allowed. Default: the Field is read-only.
+        Whether the Field may be written to; the server must allow it. Default: read-only.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def offered(address: str) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        When the answer is none.
+        When the answer is malformed.
     OSError
         When nothing answers at the address within 10 seconds, or this user may not connect.
 

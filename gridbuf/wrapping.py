@@ -151,7 +151,7 @@ def _after_acquire(obj: Any, before: dict[str, Any], device: str | None) -> dict
         now = find(obj, device)
         if now is None or changed(before, now):
             raise ValueError(
-                f"data: {type(obj).__name__} is not after its acquire what it was before:"
+                f"data: {type(obj).__name__} has changed during its acquire:"
                 f" {changed(before, now or {})}"
             )
     except BaseException:
@@ -193,9 +193,9 @@ def check_mask(obj: np.ndarray[Any, np.dtype[Any]]) -> None:
         masked := int(np.count_nonzero(np.ma.getmaskarray(obj)))
     ):
         raise ValueError(
-            f"data: {masked} of its {obj.size} elements are masked, and what is below the mask"
-            " would show: data.filled(value) is a copy without it, data.data is the memory as"
-            " it is"
+            f"data: {masked} of its {obj.size} elements are masked, and a Field would show the"
+            " values below the mask: data.filled(value) is a copy without it, data.data is the"
+            " memory as it is"
         )
 
 

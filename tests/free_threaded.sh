@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The suite on a Python without a GIL, with NumPy alone:
 #     tests/free_threaded.sh [FILES and options of pytest]
-# PYTHON names the interpreter; else python3.13t is taken from PATH or pyenv; else one is built under .venvs/, from Debian's source
-# package, which apt-get brings: some minutes of a compiler, nothing is installed on the machine.
+# PYTHON names the interpreter; else python3.13t is taken from PATH or pyenv; else one is built
+# under .venvs/, from Debian's source package, which apt-get brings: some minutes of a compiler,
+# nothing is installed on the machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD

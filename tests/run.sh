@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
-# What `make test` runs: Go, then one wheel on every Python there is, then the fuzzers, types
-# and lint, then the whole suite with the consumers installed. The last line is pytest's.
-# Other Pythons leave out what is slow, and what tests/once.txt names: the full one, 3.12, runs everything.
-# Packages are installed meanwhile, in the background: a suite waits for its own (.venvs/install.log says how it went).
-# The wheels for users are built and tried in the background too (.venvs/wheels.log).
+# What `make test` runs: Go, then one wheel on every Python there is, then the fuzzers, types and
+# lint, then the whole suite with the consumers installed. The last line is pytest's. Other Pythons
+# leave out what is slow, and what tests/once.txt names: the full one, 3.12, runs everything.
+# Packages are installed meanwhile, in the background: a suite waits for its own (.venvs/install.log
+# says how it went). The wheels for users are built and tried in the background too
+# (.venvs/wheels.log).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 base=${PYTHON:-python3}
-say() { printf '\n== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; } # after minutes and seconds
+# A heading, with the minutes and seconds since the start.
+say() { printf '\n== %d:%02d  %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"; }
 need() { command -v "$1" >/dev/null || { echo "gridbuf: 'make test' needs $1 on PATH: $2" >&2; exit 1; }; }
 need go "Go 1.26 or newer builds the extension"
 need cc "a C compiler (gcc or clang) builds the extension"
 
-venv() { # venv NAME PYTHON PACKAGES...: with the wheel in it; one that was asked for the same before gets the new wheel alone
+# venv NAME PYTHON PACKAGES...: an environment with the wheel. One of the same packages that exists
+# already gets the new wheel alone.
+venv() {
     local name=$1 python=$2 asked
     shift 2
     asked="$python $* $(sha256sum <pyproject.toml)"
@@ -52,7 +56,8 @@ say "Go: format"
 unformatted=$(go list -buildvcs=false -f '{{.Dir}}' ./... | xargs gofmt -l)
 [ -z "$unformatted" ] || { echo "gofmt: $unformatted" >&2; exit 1; }
 say "The wheel, from the source distribution"
-# What pyproject.toml asks for to build, and nothing else, in an environment that is made once for each list: `build` would make two, each time.
+# What pyproject.toml asks for to build, and nothing else, in an environment that is made once for
+# each list: `build` alone makes two, each time.
 mapfile -t requires < <("$base" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
 asked="$base ${requires[*]}"
 if [ "$(cat .venvs/build/asked 2>/dev/null)" != "$asked" ]; then
@@ -102,8 +107,9 @@ install() {
 rm -f .venvs/*.ready
 beside install install
 
-# Manylinux wheels for both machines, and core tests with them. pip and apt bring the compiler, the emulator and its Python. They are built of the
-# sdist that is there: while another is made, its tree stands in this one, where Go and the tests would find it.
+# Manylinux wheels for both machines, and core tests with them. pip and apt bring the compiler, the
+# emulator and its Python. They are built of the sdist that is there: while another is made, its
+# tree stands in this one, where Go and the tests would find it.
 wheels() {
     renice -n 10 "$BASHPID" >/dev/null
     if ! make --no-print-directory wheel-tools PYTHON="$full_python"; then
@@ -177,7 +183,8 @@ ready "py$full_version"
 grep "^gridbuf:" .venvs/install.log || true
 
 bin=$root/.venvs/py$full_version/bin
-# gt4py's stencils are kept beside it. To compile them with -O0 takes as long as with -O1, and 20 steps on 130 x 130 x 80 points 12.5 s instead of 0.2.
+# gt4py's stencils are kept beside it. To compile them with -O0 takes as long as with -O1, and 20
+# steps on 130 x 130 x 80 points 12.5 s instead of 0.2.
 kept=${bin%/bin}/gt4py-O1-$("$bin/python" -c 'from importlib.metadata import version; print(version("gt4py"))' 2>/dev/null || echo none)
 export GT4PY_COMPILE_OPT_LEVEL=1 GT_CACHE_ROOT=$kept GT4PY_BUILD_CACHE_DIR=$kept GT4PY_BUILD_CACHE_LIFETIME=persistent
 export OMP_WAIT_POLICY=passive # threads that wait for others leave the cores to who works

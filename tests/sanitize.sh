@@ -4,7 +4,8 @@
 #     tests/sanitize.sh KIND fuzz [options of `python tests/fuzz`]
 #     tests/sanitize.sh KIND heap [ROUNDS [THREADS [SEED]]]
 # KIND is address, undefined or plain (none); the heap, which is C alone, also runs under thread.
-# PYTHON names an interpreter with NumPy, pytest, hypothesis, setuptools and ninja; without it a venv is made.
+# PYTHON names an interpreter with NumPy, pytest, hypothesis, setuptools and ninja; without it a
+# venv is made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -55,18 +56,19 @@ rm -f "$work"/gridbuf/_core*.so "$work"/gridbuf/_go.so
 GRIDBUF_CFLAGS="${GRIDBUF_CFLAGS:-} $flags" CGO_LDFLAGS="${library:+-fsanitize=$kind}" \
     "$PYTHON" setup.py -q build_ext --build-lib "$work" --build-temp "$work/temp"
 
-# Leaks: Python keeps memory until it ends. Signals: the tests ask what Go and faulthandler do with them.
-# A size that nobody has: NULL, as without the sanitizer.
+# Leaks: Python keeps memory until it ends. Signals: the tests ask what Go and faulthandler do with
+# them. Sizes beyond all memory give NULL, as without the sanitizer.
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:allocator_may_return_null=1:exitcode=66
 export UBSAN_OPTIONS=print_stacktrace=1
 export PYTHONPATH=$work
 [ "$kind" != address ] || export PYTHONMALLOC=malloc
 cd tests # and not where Python would find the source tree's own gridbuf
-# libstdc++ beside it: the sanitizer looks for its throw as it starts, and other extensions bring C++ later.
+# libstdc++ beside it: the sanitizer looks for its throw as it starts, and other extensions bring
+# C++ later.
 [ -z "$library" ] || preload="$sanitizer $("${CC:-cc}" -print-file-name=libstdc++.so.6)"
 checked() { LD_PRELOAD="${preload:-}" "$PYTHON" "$@"; }
 
-# Were a sanitizer to miss these, the run would prove nothing. The heap's blocks are known to it (alloc/slab.h).
+# A sanitizer that misses these proves nothing. The heap's blocks are known to it (alloc/slab.h).
 expect() { # expect REPORT CODE
     local status=0
     checked -c "import ctypes, gridbuf as gb; $2" >/dev/null 2>"$work/expected" || status=$?
@@ -81,7 +83,8 @@ if [ "$kind" = address ]; then
     expect use-after-poison "a = gb.empty((3000,)); p = a.ctypes.data; del a; ctypes.memset(p, 1, 1)"
 fi
 
-if [ $what = fuzz ]; then # the first report ends the process, which the driver takes for a failure of the case
+if [ $what = fuzz ]; then
+    # The first report ends the process, which the driver takes for a failure of the case.
     export UBSAN_OPTIONS=$UBSAN_OPTIONS:halt_on_error=1
     checked fuzz "$@"
     exit
@@ -91,9 +94,9 @@ export ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$work/report UBSAN_OPTIONS=$UBSAN_OPT
 whole=$([ $# -gt 0 ] || echo yes)
 [ $# -gt 0 ] || set -- .
 status=0
-# Left out: what compiles stencils or builds the extension anew, what looks at sources, what measures resident memory
-# (the sanitizer keeps freed memory), what writes out of bounds on purpose, and forking from threads (the child inherits
-# the sanitizer's allocator, maybe locked).
+# Left out: what compiles stencils or builds the extension anew, what looks at sources, what
+# measures resident memory (the sanitizer keeps freed memory), what writes out of bounds on purpose,
+# and forking from threads (the child inherits the sanitizer's allocator, maybe locked).
 checked -m pytest -q -p no:cacheprovider -m "not slow" --ignore=interop/test_fields_in_stencils.py --ignore=cli/test_demo.py --ignore=build/test_build.py --ignore=build/test_gdb.py \
     --ignore=lint/test_lint.py --ignore=cli/test_cli.py --ignore=safety/test_guard.py --ignore=safety/test_leaks.py --ignore=safety/test_debug_mode.py \
     --deselect=safety/test_fork.py::test_from_a_busy_parent \

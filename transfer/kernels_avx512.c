@@ -11,7 +11,7 @@ GB_TARGET("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #include "kernels_body.h"
 
 /* Where AVX2 has no instruction (64-bit integers to and from floats) or no masks (halves) these are
- * 2 to 5 times faster, and those between the usual types a little, within a cache; the others are
+ * 2 to 5 times as fast, and those between the usual types a little, within a cache; the others are
  * AVX2's, which saves 60 KB. */
 #define BOTH_WAYS(X, a, b) X(a, b) X(b, a)
 #define WITH_FLOATS(X, a) BOTH_WAYS(X, a, F32) BOTH_WAYS(X, a, F64)

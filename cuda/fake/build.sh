@@ -1,5 +1,6 @@
 #!/bin/sh
-# GRIDBUF_CFLAGS, as for the extension, and then the arguments. Build the fake driver: build.sh OUTPUT.so [compiler flags, such as -fsanitize=address or -DcuMemAllocAsync=absent_cuMemAllocAsync]
+# Build the fake driver: build.sh OUTPUT.so [compiler flags, such as -fsanitize=address or
+# -DcuMemAllocAsync=absent_cuMemAllocAsync]. GRIDBUF_CFLAGS, as for the extension, comes first.
 set -e
 here=$(dirname "$0")
 out=$1

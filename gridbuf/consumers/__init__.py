@@ -1,10 +1,10 @@
-"""The matrix: who takes gridbuf's memory and whose memory gridbuf takes, tried out cell by cell.
+"""The exchange matrix: memory given to packages and taken from them, tried out cell by cell.
 
-A cell is a consumer, a direction, a layout and a dtype. Each consumer has a file here that says how
-memory passes and what it expects not to work and why; `run` tries a cell and proves it by address,
-by writing on both sides, and by letting either side go first. `python -m gridbuf doctor
---consumers` and the tests run the same cells; the table in docs/exchange.md is made from the
-expectations, which the tests hold against what happens.
+A cell is a consumer, a direction, a layout and a dtype. Each consumer has a file here: how
+memory passes, and which cells are expected to fail and why. `run` tries a cell and proves it by
+address, by writing on both sides, and by deleting either side first. `python -m gridbuf doctor
+--consumers` and the tests run the same cells. The table in docs/exchange.md is made from the
+expectations, which the tests compare with the results.
 
 Examples
 --------

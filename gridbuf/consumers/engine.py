@@ -28,7 +28,7 @@ class Result:
     outcome
         "yes": shared, and proved so. "no": refused, `reason` is the error. "none": the consumer has
         no such objects. "unprotected": shared, but the consumer would write to read-only memory.
-        "skipped": `reason` says what is missing. "wrong": taken, and not as it should be.
+        "skipped": `reason` says what is missing. "wrong": accepted, with a wrong result.
     """
 
     outcome: Outcome
@@ -182,10 +182,10 @@ def _written_through(consumer: Consumer, ours: _core.Field, theirs: Any, cell: C
     first, last = (0,) * ours.ndim, tuple(n - 1 for n in ours.shape)
     value = ours.dtype.type(0)
     ours[first] = value
-    _check(consumer.values(theirs)[first] == value, "what is written here is not seen there")
+    _check(consumer.values(theirs)[first] == value, "writes here are not seen there")
     if not consumer.constant:
         consumer.write(theirs, last, value)
-        _check(_host(ours)[last] == value, "what is written there is not seen here")
+        _check(_host(ours)[last] == value, "writes there are not seen here")
 
 
 def _protected(consumer: Consumer, theirs: Any, cell: Cell) -> None:

@@ -1,4 +1,4 @@
-"""Fields larger than one process: a grid cut into blocks, and what happens at the edges of the
+"""Fields larger than one process: a grid cut into blocks, and the exchange at the edges of the
 blocks.
 
 Examples

@@ -23,7 +23,7 @@ def entries(given: Any, what: str, count: int | None = None, of: str = "") -> li
     except TypeError:
         raise TypeError(f"{what}: expected a sequence, got {type(given).__name__}") from None
     if count is not None and len(found) != count:
-        raise ValueError(f"{what}: {len(found)} entries, and {of} {count}")
+        raise ValueError(f"{what}: {len(found)} entries; {of} {count}")
     return found
 
 
@@ -127,7 +127,7 @@ def read_timeout(timeout: Any) -> float | None:
     try:
         seconds = float(timeout)
     except OverflowError:
-        raise ValueError("timeout: it is larger than a float; None is no end") from None
+        raise ValueError("timeout: larger than any float; None means no limit") from None
     if not seconds >= 0:
         raise ValueError(f"timeout: {timeout} seconds; 0 or more is allowed")
     return seconds

@@ -27,7 +27,7 @@ class Blocks:
 
     Operators, ufuncs and NumPy's functions go block by block, and so do `T[1:, 2:]`, `T[...] = x`,
     `copy`, `astype`, ... An index that is an int is the number of a block: `T[0]` is the first.
-    Beside Blocks stand Blocks of the same grid, numbers, and Fields without the grid's dims.
+    Other operands are Blocks of the same grid, numbers, and Fields without the grid's dims.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Blocks:
     shape, strides : tuple of tuples
         Of each.
     dims, dtype, halo, ndim, itemsize, origin, device
-        What all of them have alike.
+        The values that all Fields share.
     nbytes : int
         Of all blocks of the rank.
     domain, real, imag, T : Blocks
@@ -72,8 +72,8 @@ class Blocks:
     def __init__(self, fields: Sequence[Any]) -> None:
         if isinstance(fields, _core.Field | np.ndarray):
             raise TypeError(
-                f"fields: expected a sequence of Fields, got {type(fields).__name__}; [field] is"
-                " one of one"
+                f"fields: expected a sequence of Fields, got {type(fields).__name__}; for one"
+                " block write [field]"
             )
         found = tuple(
             as_field(each, f"fields[{i}]") for i, each in enumerate(entries(fields, "fields"))
@@ -83,7 +83,7 @@ class Blocks:
                 a, b = getattr(found[0], what), getattr(each, what)
                 if a != b:
                     raise ValueError(
-                        f"fields[{i}]: its {what} is {b}, that of fields[0] {a}; all are alike"
+                        f"fields[{i}]: its {what} is {b}, that of fields[0] {a}; all must be equal"
                     )
         self._blocks = self._parts = found
         self._partition = fields._partition if isinstance(fields, Blocks) else None
@@ -188,7 +188,7 @@ class Blocks:
         for i, part in enumerate(self._parts):
             if getattr(part, name) != first:
                 raise ValueError(
-                    f"{name}: that of block 0 is {first}, of block {i} {getattr(part, name)};"
+                    f"{name}: block 0 has {first}, block {i} has {getattr(part, name)};"
                     f" T.blocks[{i}].{name} is that of one block"
                 )
         return first
@@ -223,7 +223,7 @@ class Blocks:
         Returns
         -------
         Blocks
-            Over memory of its own.
+            Over new memory.
 
         Examples
         --------

@@ -250,7 +250,7 @@ def collected(results: list[Any], like: Any, make: Callable[..., Any], name: str
     if first is None:
         return None
     raise TypeError(
-        f"{name}: of one block it is no Field but {type(first).__name__};"
+        f"{name}: for one block it returns {type(first).__name__}, not a Field;"
         + (f" grid.{WHOLE[name]}(T) is that of the whole field" if name in WHOLE else "")
         + " [f(block) for block in T.blocks] is a list of them"
     )

@@ -81,17 +81,17 @@ def grid(
     Parameters
     ----------
     shape : sequence of int
-        How many cells it has along each of dims.
+        The number of cells along each of dims.
     dims : str or sequence, optional
         The indices that are cut; fields may have others.
     blocks : sequence of int, optional
-        How many blocks along each of dims. None: as many in all as there are ranks, cut so that the
-        least is exchanged.
+        The number of blocks along each of dims. None: one block a rank, cut so that the fewest
+        points are exchanged.
     cuts : sequence of sequences of int, optional
-        Instead: the sizes of the blocks along each of dims.
+        In place of blocks: their sizes along each of dims.
     owners : sequence of int or None, optional
-        The rank of each block in C order; None for land. By default each rank has as many
-        consecutive ones.
+        The rank of each block in C order; None for land. By default each rank has
+        equally many consecutive blocks.
     periodic : str or sequence, optional
         The dims without ends.
     halo : int or sequence, optional
@@ -101,7 +101,7 @@ def grid(
     engine : {"local", "mpi", "ghex"}, optional
         The engine that moves the bytes: "local" by default without a communicator, "mpi" with one.
     timeout : float, optional
-        After how many seconds an exchange that does not end raises TimeoutError.
+        The seconds after which an exchange that has not ended raises TimeoutError.
     aware : bool, optional
         Whether MPI is given pointers of GPUs. None: by the environment variable
         GRIDBUF_GPU_AWARE_MPI (0 or 1), else by the library's own answer.
@@ -229,7 +229,7 @@ def cubed_sphere(
     -----
     East of an even tile t lies the west of t + 1, north of it the west of t + 2; north of an odd
     one the south of t + 1, east of it the south of t + 2. At a corner of the cube three tiles meet,
-    and what would be the fourth is left untouched.
+    and halo points of the missing fourth are left alone.
 
     Examples
     --------
@@ -275,9 +275,9 @@ def topology(
         The shape of each tile.
     seams : sequence of tuple
         (tile, side, other tile, other side) or, with a fifth entry True, reversed: a side is "I+",
-        "J-", ... Going on beyond the one is going inwards from the other; along it lower index
-        meets lower index, or higher where reversed. One entry serves both directions. A side that
-        meets itself reversed is a fold.
+        "J-", ... Points beyond the one side are points inside the other. Along the side lower
+        indices meet lower indices, or higher ones where reversed. One entry serves both directions.
+        A side that meets itself reversed is a fold.
     dims : str or sequence, optional
         The names of the one or two dims.
     blocks, cuts : sequence, optional
@@ -331,11 +331,11 @@ def links(
         The shape of each block.
     links : sequence of tuple
         (destination, slices, source, slices): the numbers of two blocks, and a slice for each of
-        dims, counted from the block's first own point; negative and beyond its end is halo. Where
-        axes turn a fifth entry says along which of the source's each of the destination's goes:
-        ("J", "-I"). Instead of slices index arrays may stand at both ends, of any shapes that
-        agree: one for each of dims, of one dim an array alone. A dict may come last: {"sign": -1}
-        changes the sign of all values, {"from": 1, "to": 0, "sign": -1} fills component 0 of
+        dims, counted from the block's first own point; negative numbers, and those beyond its end,
+        are halo. Where axes turn a fifth entry names, for each axis of the destination, that of the
+        source: ("J", "-I"). Index arrays may replace the slices at both ends, of any shapes that
+        agree: one for each of dims, or an array alone for one dim. A dict may come last: {"sign":
+        -1} changes the sign of all values, {"from": 1, "to": 0, "sign": -1} fills component 0 of
         vectors from component 1.
     dims : str or sequence, optional
         The names of the dims.

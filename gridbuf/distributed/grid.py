@@ -404,7 +404,7 @@ class Grid:
         Parameters
         ----------
         field : Field, Blocks or list of Field
-            On this rank's blocks. Its halo is as wide as what is computed reaches, also where the
+            On this rank's blocks. Its halo is as wide as the stencil reaches, also where the
             grid ends.
 
         Returns
@@ -466,7 +466,7 @@ class Grid:
         names: Sequence[str] | None = None,
         edges: Mapping[str, Any] | None = None,
     ) -> Plan:
-        """Work out an exchange, to be made many times.
+        """Plan an exchange that is made many times.
 
         Parameters
         ----------
@@ -477,7 +477,7 @@ class Grid:
         names : sequence of str, optional
             The names of the fields in errors, one for each. None: their places.
         edges : dict, optional
-            What halo points beyond the closed edges of the grid get, in the same pass: by the name
+            Values of halo points beyond the closed edges of the grid, in the same pass: by the name
             of a dim a rule, or a pair of rules for its low and its high end. "edge" repeats the
             outermost point; "zero" and ("constant", x) are values; "reflect" mirrors at the wall
             (point -1 - k takes point k; on faces, of which one lies on the wall, -k takes k), "odd"
@@ -522,7 +522,7 @@ class Grid:
         *items : Field, Blocks, list of Field or Item
             As for `plan`. The plan is kept, and found again by the fields' layouts.
         edges : dict, optional
-            What halo points beyond the closed edges of the grid get, as for `plan`.
+            The values of halo points beyond the closed edges of the grid, as for `plan`.
 
         Examples
         --------
@@ -603,10 +603,10 @@ class Grid:
         TypeError, ValueError
             When an argument is wrong on this rank; the message names it.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call
-            the same. The grid is made again then.
+            When another rank has raised; its subclass DisagreementError when ranks make
+            different calls. Make the grid again then.
         TimeoutError
-            When a rank does not come.
+            When a rank does not make the call in time.
 
         Examples
         --------
@@ -643,10 +643,10 @@ class Grid:
             When an argument is wrong on this rank: another shape, dtype or dims, a field that is
             read-only; the message names it.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call
-            the same. The grid is made again then.
+            When another rank has raised; its subclass DisagreementError when ranks make
+            different calls. Make the grid again then.
         TimeoutError
-            When a rank does not come.
+            When a rank does not make the call in time.
 
         Examples
         --------
@@ -713,7 +713,7 @@ class Grid:
             raise TypeError(f"other: expected a grid, got {type(other).__name__}")
         for name in ("dims", "dtype", "sizes", "faces"):
             if name in keywords:
-                raise TypeError(f"{name}: what is moved has the field's")
+                raise TypeError(f"{name}: not allowed here; the result has the field's")
 
         def make(one: FieldInfo) -> Fields:
             faces = [
@@ -768,10 +768,10 @@ class Grid:
             When a field is not such a Field, has elements that are not summed, or does not fit this
             rank's blocks.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call
-            the same. The grid is made again then.
+            When another rank has raised; its subclass DisagreementError when ranks make
+            different calls. Make the grid again then.
         TimeoutError
-            When a rank does not come.
+            When a rank does not make the call in time.
 
         Examples
         --------
@@ -1038,9 +1038,9 @@ class Grid:
         Parameters
         ----------
         path : path_like
-            The path, the same on all ranks, in a file system that all of them see. A checkpoint
-            that is there is replaced when the new one is complete, and not before; anything else
-            that is there is left alone, and an error.
+            The path, the same on all ranks, in a file system that all of them see. An existing
+            checkpoint is replaced once the new one is complete; anything else at this path is left
+            alone, and is an error.
         *unnamed : never
             A field without a name is refused.
         attributes : dict, optional
@@ -1072,10 +1072,10 @@ class Grid:
             When this rank cannot write. The others raise RevokedError, and nothing is left of the
             new checkpoint.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call
-            the same. The grid is made again then.
+            When another rank has raised; its subclass DisagreementError when ranks make
+            different calls. Make the grid again then.
         TimeoutError
-            When a rank does not come.
+            When a rank does not make the call in time.
 
         Notes
         -----
@@ -1133,11 +1133,11 @@ class Grid:
         Parameters
         ----------
         path : path_like
-            Where.
+            The checkpoint's path.
         *names : str
-            Which fields; all where no name is given.
+            The fields to load; all where no name is given.
         verify : bool, optional
-            Whether to compare checksums of what was read with those of what was saved.
+            Whether to compare the checksums of the values with those that were saved.
         progress : callable or True, optional
             As in `save`, of the part that is read.
         **keywords
@@ -1157,10 +1157,10 @@ class Grid:
             When an argument is wrong, or the store: it was never finished, has other tiles, an
             array is missing or has another shape or dtype, or other values than were saved.
         RevokedError
-            When another rank has raised; DisagreementError, which is one, when ranks do not call
-            the same. The grid is made again then.
+            When another rank has raised; its subclass DisagreementError when ranks make
+            different calls. Make the grid again then.
         TimeoutError
-            When a rank does not come.
+            When a rank does not make the call in time.
 
         Examples
         --------
@@ -1177,7 +1177,7 @@ class Grid:
         def make(layout: Any, dims: Any, dtype: Any, **given: Any) -> Any:
             for name in ("dims", "dtype", "sizes", "faces"):
                 if name in keywords:
-                    raise TypeError(f"{name}: what is loaded has that of the store")
+                    raise TypeError(f"{name}: not allowed here; the result has that of the store")
             return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
 
         found: Checkpoint = self._call(

@@ -97,17 +97,17 @@ def _floats(a: Any, argument: str, other: np.dtype[Any]) -> Any:
 class Total:
     """A sum to which arrays are added without rounding.
 
-    `values` is all there is to it: an array of int64. Sums of several processes are added by adding
+    `values`, an array of int64, is its whole state. Sums of several processes are added by adding
     these, with any reduction of integers (`comm.Allreduce(MPI.IN_PLACE, total.values)`), up to
     2**30 of them at a time.
 
     Parameters
     ----------
     dtype : dtype_like
-        Of what will be added; bools and integers of any size count as one kind, so do floats, so do
-        complex numbers. For products, the kind that the product has.
+        Of the values to add. Bools and integers of any size are one kind, floats another,
+        complex numbers a third. For products, the kind of the product.
     values : numpy.ndarray, optional
-        What `values` of other Totals of this kind have added up to. It is used, not copied.
+        The sum of the `values` of other Totals of this kind; used, not copied.
 
     Raises
     ------
@@ -312,7 +312,7 @@ class Total:
         Returns
         -------
         float
-            It is finite where the norm is, though the squares be larger than any double.
+            Finite where the norm is, also where the squares are larger than any double.
 
         Raises
         ------
@@ -391,7 +391,7 @@ def mean(x: Any) -> Any:
     Returns
     -------
     float or complex
-        NaN of no elements.
+        NaN without elements.
 
     Examples
     --------
@@ -448,7 +448,7 @@ def norm(x: Any) -> float:
     Returns
     -------
     float
-        It is right also where squares are larger than any double, or smaller.
+        Correct also where squares are beyond the range of doubles.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class Box:
     fastest : int
         Which of them is contiguous.
     patches : tuple of Patch
-        What is filled.
+        The polygons to fill.
     outlines : tuple of tuple of Point
         Where the halo ends, on each face.
     arrows : tuple of (int, Point, Point)

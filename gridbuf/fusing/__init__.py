@@ -16,7 +16,7 @@ def fused(function: Callable[..., Any]) -> "Fused":
     """A function whose elementwise operations run as one, tile by tile, without temporaries.
 
     The result of a call has the bits that the function itself gives: values, dtype, shape, names,
-    origin, halo, class and order of strides. What cannot run so runs as it would without this.
+    origin, halo, class and order of strides. Operations that cannot be fused run unfused.
 
     Parameters
     ----------

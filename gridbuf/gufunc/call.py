@@ -126,7 +126,7 @@ class Resolution(NamedTuple):
     core : dict
         The size of each core dimension.
     chunks : int
-        Into how many calls of the kernel the work may be cut.
+        The most calls of the kernel that the work may be cut into.
     outputs : tuple of Output
     """
 
@@ -186,15 +186,15 @@ class GUFunc(Choosing):
         reached by safe casts is taken.
     name, doc : str, optional
     generator : callable, optional
-        ``generator(types, layouts) -> Kernel``, asked when no kernel fits, once for each set of
-        types; what it returns serves these types and no others.
+        ``generator(types, layouts) -> Kernel``, called when no kernel fits, once for each set of
+        types; its kernel serves these types alone.
     output_dims : callable, optional
         Gets the dict of known core sizes (unknown ones are None) and returns it filled in. It is
         asked once for each set of shapes.
     flags : sequence of str
         Which floating-point exceptions make an element fail.
     identity : scalar, optional
-        What a reduction of nothing gives; None: it is an error.
+        The result of a reduction without elements; None: an error.
 
     Raises
     ------
@@ -298,7 +298,7 @@ class GUFunc(Choosing):
         Parameters
         ----------
         kernel : Kernel or StateKernel
-            Asked after those that are there already.
+            Considered after the kernels added before.
 
         Returns
         -------
@@ -390,11 +390,11 @@ class GUFunc(Choosing):
         Parameters
         ----------
         *args
-            What a call takes.
+            The arguments of a call.
         errors : {'raise', 'return', 'warn', 'ignore'}, optional
             As in a call; the future raises.
         **kwargs
-            What a call takes by name.
+            The keywords of a call.
 
         Returns
         -------
@@ -434,7 +434,7 @@ class GUFunc(Choosing):
         Parameters
         ----------
         *args, **kwargs
-            What a call takes.
+            The arguments of a call.
 
         Returns
         -------
@@ -445,7 +445,7 @@ class GUFunc(Choosing):
         Raises
         ------
         SignatureError, TypeError, ValueError
-            What the call would raise about its arguments.
+            As the call itself.
 
         Examples
         --------

@@ -29,11 +29,11 @@ class Kernel:
     types : str
         NumPy's type characters, such as ``"dd->d"``.
     address, data : int
-        Of the compiled function, and what it gets as its last argument; 0 in Go, and for none.
+        Of the compiled function, and of its last argument; 0 for Go, and for no argument.
     go_name : str or None
-        What Go knows it by.
+        The kernel's name in Go.
     flags : int
-        What may be done with it, such as reducing; `from_ufunc` sets most.
+        What the kernel allows, such as reducing; `from_ufunc` sets most.
     owner : object
         Kept alive as long as the kernel is.
     """
@@ -102,7 +102,7 @@ def numpy_loop(source: Any, types: str, data: Any = None, owner: Any = None) -> 
     types : str
         NumPy's type characters, such as ``"dd->d"``.
     data : the same kinds as source, optional
-        What the loop gets as its last argument.
+        The last argument of the loop.
     owner : object, optional
         Kept alive as long as the kernel is (source itself always is).
 

@@ -1,5 +1,5 @@
-"""The `__gt_interface__` protocol: what an object says of its buffers, and the calls around their
-use.
+"""The `__gt_interface__` protocol: the description of an object's buffers, and the calls
+around their use.
 
 Examples
 --------

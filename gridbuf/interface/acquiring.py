@@ -285,7 +285,7 @@ def acquired(
 
     On entering, `acquire` of every object is called, which may move its memory but not
     change its shape, dtype or dims; on leaving, `touch` of those that are outputs and then
-    `release` of every one, whatever happened in between. An object that stands for several
+    `release` of every one, also after an error. An object that stands for several
     fields is acquired, touched and released once.
 
     Parameters
@@ -303,12 +303,12 @@ def acquired(
         Name to the dtype that is needed.
     policy : {"raise", "copy"}, optional
         What to do about a wrong dtype or device: an error, or a copy for this call, which
-        is copied back for outputs. Copies convert as casting="same_kind" does; what that
-        refuses is an error under either policy.
+        is copied back for outputs. Copies convert as casting="same_kind" does; a
+        conversion that this refuses is an error under either policy.
     backend : str, optional
         A preset: arrays whose layout is slow there get a `LayoutWarning`.
     stacklevel : int, optional
-        Whose line the warnings name, as in warnings.warn.
+        The caller that the warnings name, as in warnings.warn.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def acquired(
     Raises
     ------
     TypeError, ValueError
-        On entering, when a field is not what is needed; the message names it.
+        On entering, when a field does not fit; the message names it.
 
     Examples
     --------

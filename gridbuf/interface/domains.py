@@ -195,8 +195,8 @@ def find_domain(
     for axis, points in size.items():
         if points < 1:
             raise ValueError(
-                f"domain: {least[axis]} leaves no point along {axis}: its size less its halo, or"
-                f" what is read beyond, is {points}"
+                f"domain: {least[axis]} leaves no point along {axis}: its size without halo and"
+                f" points read beyond the domain is {points}"
             )
     found = size.get("I", 1), size.get("J", 1), size.get("K", 1)
     if halos_count:
@@ -219,7 +219,7 @@ def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> Non
             points = ", ".join(f"{name} has {count}" for name, count in own.items())
             warnings.warn(
                 f"domain: along {axis} {points} points inside its halo, and {found[n]} are"
-                " computed; domain= says which are meant",
+                " computed; choose them by domain=",
                 DomainWarning,
                 stacklevel=stacklevel,
             )

@@ -302,7 +302,7 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
     StencilCall
         Called like the stencil. Around the run it calls acquire, touch and release. Without
         `origin` and `domain`, the halos of storages and Fields say where to compute; a field
-        that is read and has one element along an axis counts there for all points.
+        that is read and has one element along an axis is broadcast there.
 
     Raises
     ------
@@ -312,8 +312,8 @@ def stencil_call(stencil: Any, *, policy: str = "raise") -> StencilCall:
     Notes
     -----
     Layouts that are slow on the stencil's backend give a `LayoutWarning`, fields whose domains
-    differ a `DomainWarning`, unless `domain` is given. What a call with host storages, Fields and
-    arrays comes to is remembered, and the next such call is gt4py's frozen one, without these
+    differ a `DomainWarning`, unless `domain` is given. The resolution of a call with host
+    storages, Fields and arrays is kept: the next such call is gt4py's frozen one, without these
     warnings.
 
     Examples

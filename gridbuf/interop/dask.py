@@ -77,7 +77,7 @@ def from_dask(
     Returns
     -------
     Field
-        Over memory of its own.
+        Over new memory.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def store(array: da.Array, field: _core.Field) -> None:
     array : dask.array.Array
         The values.
     field : Field
-        Where they go; of the same shape.
+        The target, of the same shape.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def map_overlap(
     halo : sequence, optional
         For dask arrays; default that of the first Field.
     boundary : optional
-        What lies beyond a dask array: "periodic", "reflect", "nearest" or a value.
+        The points beyond a dask array: "periodic", "reflect", "nearest" or a value.
     chunks, dtype, **kwargs
         As for `map_blocks`.
 

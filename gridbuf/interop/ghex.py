@@ -19,11 +19,11 @@ DTYPES = ("float64", "float32", "int64", "int32", "bool")
 
 
 def field_descriptor(domain: Any, field: _core.Field) -> Any:
-    """What `ghex.structured.regular.make_field_descriptor` makes of a Field: nothing is copied, and
-    it keeps the Field.
+    """The field descriptor of a Field, as `ghex.structured.regular.make_field_descriptor` makes
+    them; nothing is copied, and the descriptor keeps the Field alive.
 
-    GHEX packs and unpacks rows as if their elements touched, whatever the strides say: there it
-    would send and write what lies between them. So such a Field is refused.
+    GHEX packs and unpacks rows as if their elements touched, whatever the strides are, and would
+    send and overwrite the bytes between them. So such a Field is refused.
 
     Parameters
     ----------

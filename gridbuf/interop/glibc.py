@@ -16,7 +16,7 @@ LARGEST_MAPPED = 1 << 30, 32 << 20  # glibc before 2.35 refuses the first
 
 
 def keep_blocks() -> bool:
-    """Have glibc keep what is freed, for the rest of the process.
+    """Have glibc keep freed memory, for the rest of the process.
 
     Returns
     -------

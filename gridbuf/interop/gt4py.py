@@ -1,9 +1,8 @@
 """GT4Py: gridbuf's memory under `gt4py.storage` and `gt4py.next`, gridbuf's presets, and plain
 arguments for stencils.
 
-Stencils of `gt4py.cartesian` take Fields as they are, and this file is not needed for that. It is
-for the rest: `install` for programs that stay as they are, `allocator` and `to_next` for those that
-are written for gridbuf.
+Stencils of `gt4py.cartesian` take Fields as they are, without this module. Its `install` is for
+unchanged programs, `allocator` and `to_next` are for programs written for gridbuf.
 
 Examples
 --------
@@ -301,11 +300,11 @@ def stencil_args(
     stencil
         A gt4py.cartesian stencil, or a frozen one.
     *args
-        What it would be called with: Fields, storages, arrays, scalars.
+        The arguments of the call: Fields, storages, arrays, scalars.
     origin, domain : optional
         As gt4py's; else the origin that the fields carry, and the points inside every halo.
     **kwargs
-        What it would be called with, by name.
+        The keywords of the call.
 
     Returns
     -------

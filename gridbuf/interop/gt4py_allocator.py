@@ -24,9 +24,9 @@ class Buffer:
     aligned_index : tuple of int
         The element that lies on the boundary, counted from the first.
     device : Device
-        gt4py's name of where it lies.
+        gt4py's name of the device.
     dtype : DType
-        And gt4py's of its elements.
+        gt4py's name of the dtype.
     """
 
     ndarray: Any

@@ -203,7 +203,7 @@ def compact(field: Any) -> _core.Field:
     Returns
     -------
     Field
-        With memory of its own, or field itself.
+        In new memory, or field itself.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def empty(shape: Any, dtype: Any = "float32", **spec: Any) -> _core.Field:
     Returns
     -------
     Field
-        With memory of its own.
+        In new memory.
 
     Examples
     --------

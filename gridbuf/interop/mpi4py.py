@@ -294,11 +294,11 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     Parameters
     ----------
     comm : mpi4py.MPI.Cartcomm
-        Whose neighbours they are.
+        The communicator of the neighbours.
     *fields : Field
         Of the same shapes and halos on every process along the shared borders; layouts and orders
-        of dims may differ. They share nothing else: each has its own dtype, dims, extents and
-        widths.
+        of dims may differ. Each field has its own dtype, dims, extents and widths, and no
+        memory in common with the others.
     dims : sequence of str, optional
         Which index each dimension of the communicator cuts.
 
@@ -315,10 +315,10 @@ def exchange_halos(comm: Any, *fields: _core.Field, dims: Sequence[str] = ("I", 
     Notes
     -----
     One message goes to each neighbour, whatever the fields are, on a duplicate of the communicator
-    that the first call makes. What was worked out for fields of some layouts is kept with the
-    communicator, and goes when it is freed. Where it ends, halos keep their values, and a
-    neighbour's there come with its points. `gridbuf.distributed` does more: it makes the fields,
-    turns vectors, and works while messages travel.
+    that the first call makes. The plan for fields of given layouts is kept with the communicator,
+    and freed with it. Halos beyond the communicator's ends keep their values; those of a neighbour
+    arrive with its points. `gridbuf.distributed` does more: it makes the fields, turns vectors, and
+    computes while messages travel.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""NumPy's own arrays in gridbuf's memory: for code that stays as it is.
+"""NumPy's own arrays in gridbuf's memory: for unchanged code.
 
 Inside `memory()`, or after `enable()`, every array that NumPy makes (np.empty, np.zeros, the
 result of `a + b`, whatever gt4py or NDSL allocate) lies in gridbuf's heap: it starts at a
-multiple of 64 bytes, large ones lie in huge pages and are used again instead of being
+multiple of 64 bytes, large ones lie in huge pages and are reused instead of being
 faulted in anew, and `gridbuf.memory.stats()` counts them.
 
-NumPy keeps its memory handler (NEP 49) in a context variable. What follows:
+NumPy keeps its memory handler (NEP 49) in a context variable. Consequences:
 
 * `memory()` is for the code inside it, on this thread (and in asyncio tasks made there).
 * `enable()` is for this thread and for every `threading.Thread` started after it, those of
@@ -13,12 +13,11 @@ NumPy keeps its memory handler (NEP 49) in a context variable. What follows:
   NumPy's memory until it calls `enable()` or enters `memory()` itself.
 * A forked process inherits what its parent's thread had; a spawned one starts with NumPy's memory.
 * A limit (`gridbuf.memory.set_limit`) holds for these arrays too; the MemoryError is then NumPy's.
-* glibc is told to keep what other libraries free (`mallopt`: blocks up to 1 GiB from its heap,
-  which is trimmed at 2 GiB), unless MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ or
-  GLIBC_TUNABLES say something else; this stays after `disable()`. With another C library nothing
-  happens.
-* An array keeps the handler it was made with, so that it may live as long as it likes,
-  grow, and be freed anywhere, also after `disable()`.
+* glibc is set to keep memory that other libraries free (`mallopt`: blocks up to 1 GiB from its
+  heap, which is trimmed at 2 GiB), unless MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ or
+  GLIBC_TUNABLES are set; this stays after `disable()`. With another C library nothing happens.
+* An array keeps the handler it was made with: it may grow and be freed anywhere, also after
+  `disable()`.
 
 Examples
 --------

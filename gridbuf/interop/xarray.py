@@ -129,8 +129,8 @@ def to_dataarray(
     """A DataArray over the host memory of a Field, a storage or anything with dims; nothing is
     copied.
 
-    Of a storage with memory on both sides it has the newest values whenever it is looked at, and
-    what is written to it counts as changed on the host.
+    Of a storage with memory on both sides it has the newest values whenever it is read, and
+    writes to it count as changes on the host.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def to_dataarray(
         An object that names its indices. `from_dataarray` finds its origin and halo by the memory;
         nothing of them goes into attrs, so that files and other programs do not meet them.
     like : DataArray, optional
-        Where coordinates, name and attrs are taken from. Coordinates of another length are left
+        The source of coordinates, name and attrs. Coordinates of another length are left
         out, with a warning.
     axes : mapping, optional
         The DataArray's own names of dims to "I", "J", "K", "0", ..., as in `from_dataarray`.

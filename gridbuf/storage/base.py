@@ -209,7 +209,7 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
     # ---- views, copies, conversions
 
     def reinterpret(self, axes: Any) -> Self:
-        """The same memory, shape and strides, with the indices called otherwise.
+        """The same memory, shape and strides, with other names of the indices.
 
         Parameters
         ----------
@@ -363,7 +363,7 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
         casting : {'no', 'equiv', 'safe', 'same_kind', 'unsafe'}, optional
             Which conversions are allowed, as for `numpy.ndarray.astype`.
         copy : bool, optional
-            False: the storage itself where nothing is to convert.
+            False: return the storage itself where it has that dtype already.
 
         Returns
         -------
@@ -398,7 +398,7 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
         Parameters
         ----------
         value : scalar or array_like
-            What every element is; a storage or an array is broadcast.
+            The value of every element; a storage or an array is broadcast.
 
         Examples
         --------

@@ -236,7 +236,7 @@ class Buffers(_core.StorageBase):
 
     @as_in(device_to_host)
     def synchronize(self) -> None:
-        """Copy whichever way is due.
+        """Copy in the direction that is due.
 
         Examples
         --------

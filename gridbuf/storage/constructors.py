@@ -75,7 +75,7 @@ def _made_like(data: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
         return found
     for name in ("shape", "axes", "dims", "dimensions"):
         if name in spec:
-            raise TypeError(f"{name}: cannot be given here, it is the data's")
+            raise TypeError(f"{name}: not allowed here; the result has that of data")
     return _new(found, resolve(dtype, dict(spec), Source(data, copying=True).known), zero)
 
 
@@ -124,11 +124,12 @@ def empty(shape: Any = None, dtype: Any = np.float64, **spec: Unpack[Spec]) -> S
           to the domain; default none.
         * aligned_index (sequence of int): the point that memory is aligned to; default the low ends
           of the halo.
-        * alignment (int): on a boundary of how many elements it lies, and rows begin; default 1,
+        * alignment (int): the boundary of this point and of the rows, in elements; default 1,
           none.
         * device ("cpu", "gpu", ("gpu", n) or n, as a storage's own `device`): where the storage has
           a buffer; "cpu" keeps to the host whatever the preset says.
-        * managed ("gt4py" or "cuda"): with a GPU, who keeps host and device equal; default "gt4py".
+        * managed ("gt4py" or "cuda"): with a GPU, how host and device are kept equal; default
+          "gt4py".
 
     Returns
     -------
@@ -184,7 +185,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = np.float64, **spec: Unpack[Sp
     Parameters
     ----------
     fill_value : scalar or array_like
-        What every element is; it broadcasts.
+        The value of every element; it broadcasts.
 
     Examples
     --------
@@ -202,7 +203,7 @@ def empty_like(data: Any, dtype: Any = None, **spec: Unpack[Spec]) -> Storage:
     Parameters
     ----------
     data : Storage
-        Or an array: then its strides say the layout.
+        A storage, or an array; its strides then give the layout.
     dtype : dtype_like, optional
         The data's unless given.
     **spec
@@ -253,7 +254,7 @@ def full_like(data: Any, fill_value: Any, dtype: Any = None, **spec: Unpack[Spec
     Parameters
     ----------
     fill_value : scalar or array_like
-        What every element is; it broadcasts.
+        The value of every element; it broadcasts.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class SyncState:
         Parameters
         ----------
         force : bool, optional
-            True: copy in the other states too, where there is nothing to do.
+            True: copy in every state.
 
         Examples
         --------

@@ -60,7 +60,8 @@ def as_storage(
     Raises
     ------
     TypeError, ValueError
-        When a parameter is wrong or contradicts the data; the message says which, and what copies.
+        When a parameter is wrong or contradicts the data; the message names it and the call
+        that copies.
     ImportError, RuntimeError
         When device="gpu" and there is no cupy or no GPU.
 
@@ -236,7 +237,7 @@ def storage(
     data : array_like
         The values: an array, a list, a Field, a storage, on the host or a device.
     device_data : array_like, optional
-        The device's values, where they are given for themselves.
+        The device's values, where they are given separately.
     dtype : dtype_like, optional
         The data's unless given.
     copy : bool, optional
@@ -249,7 +250,7 @@ def storage(
     Returns
     -------
     Storage
-        With memory of its own unless copy=False.
+        In new memory unless copy=False.
 
     Raises
     ------

@@ -306,7 +306,7 @@ class Output:
             if whole and self.apply:
                 found["applied"] = self._applied()
         except KeyboardInterrupt:
-            found["not_seen"].append("what is measured at the end: interrupted")
+            found["not_seen"].append("the measurements at the end: interrupted")
         found["advice"] = advice(found)
         return found
 
@@ -315,8 +315,8 @@ class Output:
         if rank is not None and rank[1] > 1:
             return {
                 "why": (
-                    f"--apply is for one process, and these are {rank[1]}: mpirun with `python -m"
-                    " gridbuf run`, and without, tells"
+                    f"--apply is for one process, and these are {rank[1]}: compare mpirun with and"
+                    " without `python -m gridbuf run`"
                 )
             }
         if rank is not None:  # a child would join mpirun's job

@@ -61,13 +61,13 @@ def _gain(s: dict[str, Any], measured: dict[str, Any]) -> str:
         unknown = (
             f"the gain was not measured: {measured['why']}"
             if "why" in measured
-            else "--measure tells the gain"
+            else "--measure shows the gain"
         )
         return f"takes {seconds(s['seconds'])}; {unknown}"
     if not measured.get("noisy"):
-        return f"{measured['ratio']:.1f} times faster"
+        return f"{measured['ratio']:.1f} times as fast"
     if measured["low"] >= FASTER:
-        return f"{measured['low']:.1f} to {measured['high']:.1f} times faster, on a noisy machine"
+        return f"{measured['low']:.1f} to {measured['high']:.1f} times as fast, on a noisy machine"
     return f"takes {seconds(s['seconds'])}; relaid {spread_text(measured)}, so measure again, alone"
 
 
@@ -198,7 +198,7 @@ def _messages(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
         saved = copied["of"] - copied["seconds"]
         yield _line(
             f"{m['line']['text']}: {m['call']} of derived datatypes: {copied['ratio']:.1f} times"
-            " faster packed by gridbuf.copyto into kept buffers, which are sent instead:"
+            " as fast packed by gridbuf.copyto into kept buffers, which are sent instead:"
             f" {seconds(saved)} of this run; gridbuf.distributed does so with halos",
             saved,
             copied["of"],

@@ -29,7 +29,7 @@ def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
     """The report's tables; one without rows is left out."""
     each = [
         _table("all ranks", ("", "least", "mean", "most", "imbalance"), _ranks(found), most),
-        _table("who waits for whom",
+        _table("waits between ranks",
         ("line", "call", "what", "least", "mean", "most", "they wait for"), _waits(found), most),
         _table("stencil calls",
         ("stencil", "backend", "calls", "total", "median", "least", "measured"), _stencils(found),
@@ -206,7 +206,9 @@ def _measured(measured: dict[str, Any]) -> str:
     if ratio is None:
         return str(measured.get("why", ""))
     said = (
-        f"{ratio:.2f} times faster relaid" if ratio >= FASTER else f"no faster relaid ({ratio:.2f})"
+        f"{ratio:.2f} times as fast relaid"
+        if ratio >= FASTER
+        else f"no faster relaid ({ratio:.2f})"
     )
     return f"{said}, {spread_text(measured)}" if "low" in measured else said
 
@@ -344,7 +346,7 @@ def _packing(packing: dict[str, Any] | None) -> str:
         ""
         if copied is None
         else (
-            f"; copyto {copied['ratio']:.1f} times faster"
+            f"; copyto {copied['ratio']:.1f} times as fast"
             if copied["ratio"] >= FASTER
             else "; copyto no faster"
         )

@@ -1,5 +1,5 @@
-"""The standing backend: who asks for it, in which context, and that a call known from before does
-not keep another's.
+"""The default backend: the calls that read it, in which context, and that a repeated call does not
+keep another's.
 """
 
 import asyncio

@@ -96,7 +96,7 @@ class SaysItHasNone(Asarray):
         (Leaks(), Cell("give"), "wrong", "kept when the Field has gone"),
         (HoldsNothing(), Cell("take"), "wrong", "released while the consumer held it"),
         (IgnoresReadOnly(), Cell("take", "read-only"), "unprotected", "would write"),
-        (Remembers(), Cell("take"), "wrong", "what is written here is not seen there"),
+        (Remembers(), Cell("take"), "wrong", "writes here are not seen there"),
         (NotThere(), Cell("take"), "skipped", "no_such_package"),
         (SaysItHasNone(), Cell("give", "F"), "yes", ""),
         (Asarray(), Cell("take", "padded"), "yes", ""),

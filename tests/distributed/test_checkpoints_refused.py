@@ -320,7 +320,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         lambda: grid.save(path, format="npy", progress=lambda part: 1 / 0, T=T)),
         (TypeError, "verify: expected True or False",
         lambda: grid.load(tmp_path / "good", verify=1)),
-        (TypeError, "dtype: what is loaded has that of the store",
+        (TypeError, "dtype: not allowed here; the result has that of the store",
         lambda: grid.load(tmp_path / "good", dtype="f4")),
         (ValueError, r"has tiles \(\(8, 6\),\) along \('I', 'J'\), this grid",
         lambda: gbd.grid((8, 7)).load(tmp_path / "good")),

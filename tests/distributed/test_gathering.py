@@ -321,7 +321,8 @@ def test_wrong_arguments_are_named() -> None:
         (ValueError, "field: got 1 fields, this rank has 2 blocks", lambda: grid.gather([T[0]])),
         (ValueError, r"field: its domain has 2 points along I",
         lambda: grid.gather([gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
-        (TypeError, "halo: what is gathered has the field's", lambda: grid.gather(T, halo=1)),
+        (TypeError, "halo: not allowed here; the result has the field's",
+        lambda: grid.gather(T, halo=1)),
         (
             TypeError,
             "field: expected Blocks, or a list of 2 Fields",
@@ -438,7 +439,7 @@ def test_wrong_arguments_of_redistribute_are_named() -> None:
         (ValueError, "out: it is read-only", lambda: here.redistribute(T, there, frozen)),
         (
             TypeError,
-            "dtype: what is moved has the field's",
+            "dtype: not allowed here; the result has the field's",
             lambda: here.redistribute(T, there, dtype="f4"),
         ),
     ):

@@ -359,5 +359,7 @@ def test_axis_takes_names_in_functions_that_give_plain_arrays_too(call: Any, exp
     lambda f, m: np.add.at(f, (0, 0, 0), np.ma.masked),
 ])  # fmt: skip
 def test_masked_elements_are_refused_beside_a_reduction(obj: Any, call: Any) -> None:
-    with pytest.raises(ValueError, match="are masked, and what is below the mask would show"):
+    with pytest.raises(
+        ValueError, match="are masked, and a Field would show the values below the mask"
+    ):
         call(obj, np.ma.masked_array(np.ones(VALUES.shape), VALUES > 0.5))

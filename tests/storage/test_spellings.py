@@ -32,7 +32,7 @@ def test_wrong_calls() -> None:
         TypeError, match=r"default: not a parameter of storages; .*; did you mean 'defaults'\?"
     ):
         gs.zeros((3, 4, 5), default="F")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="dims: cannot be given here"):
+    with pytest.raises(TypeError, match="dims: not allowed here"):
         gs.zeros_like(gs.zeros((3, 4, 5)), dims="KJI")
 
 

@@ -68,9 +68,9 @@ def stencil(rounds: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("rounds", "told"),
     [
-        (QUIET, "step 2.0 times faster; gb.zeros(..., backend='gt:cpu_ifirst')"),
+        (QUIET, "step 2.0 times as fast; gb.zeros(..., backend='gt:cpu_ifirst')"),
         (SLOWER, None),
-        (SURELY, "step 1.3 to 2.0 times faster, on a noisy machine; gb.zeros("),
+        (SURELY, "step 1.3 to 2.0 times as fast, on a noisy machine; gb.zeros("),
         (
             NOISY,
             (
@@ -82,7 +82,7 @@ def stencil(rounds: Any) -> dict[str, Any]:
     ids=["quiet", "slower", "noisy and surely faster", "noisy"],
 )
 def test_a_noisy_machine_neither_shows_nor_denies_a_gain(rounds: Any, told: str | None) -> None:
-    """The program of the defect: 0.66 in a round under load, three times faster in truth, and no
+    """The program of the defect: 0.66 in a round under load, three times as fast in fact, and no
     advice.
     """
     found = {

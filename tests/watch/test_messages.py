@@ -191,8 +191,8 @@ def test_each_rank_has_its_files(tmp_path: Path) -> None:
         assert found["rank"] == [rank, 2]
         assert found["applied"] == {
             "why": (
-                "--apply is for one process, and these are 2: mpirun with `python -m gridbuf run`,"
-                " and without, tells"
+                "--apply is for one process, and these are 2: compare mpirun with and without"
+                " `python -m gridbuf run`"
             )
         }
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -79,8 +79,8 @@ def test_advice_is_sorted_by_what_it_saves() -> None:
     assert [round(line["saves"] or 0, 3) for line in said] == [0.462, 0.2, 0.02, 0.01]
     assert (
         said[0]["text"]
-        == "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times faster;"
-        " gb.zeros(..., backend='gt:cpu_ifirst')"
+        == "u, v (model.py:41) are C-ordered, gt:cpu_ifirst wants KJI: advect<T> 13.1 times as"
+        " fast; gb.zeros(..., backend='gt:cpu_ifirst')"
     )
     assert (
         "8 blocks" in said[1]["text"] and "from a pool 200 ms of this run less" in said[1]["text"]
@@ -171,7 +171,7 @@ def test_each_copy_has_its_own_remedy(why: str, kind: str, told: str) -> None:
             None,
             "gt4py.next",
             (
-                r"takes 500 ms; --measure tells the gain; gtx.zeros\(..., allocator=...\) of its"
+                r"takes 500 ms; --measure shows the gain; gtx.zeros\(..., allocator=...\) of its"
                 r" backend"
             ),
         ),
@@ -183,7 +183,7 @@ def test_each_copy_has_its_own_remedy(why: str, kind: str, told: str) -> None:
         (
             {"ratio": 1.2, "seconds": 1.2, "relaid_seconds": 1.0},
             "numba gufunc",
-            "1.2 times faster; np.ascontiguousarray once",
+            "1.2 times as fast; np.ascontiguousarray once",
         ),
     ],
 )
@@ -200,7 +200,7 @@ def test_the_table() -> None:
     assert said.startswith("gridbuf watch: model.py -x: 2 s\nwatching cost 0.5% of that: 10 ms")
     for words in (
         "advect<T>",
-        "13.10 times faster relaid",
+        "13.10 times as fast relaid",
         "40 x 30 x 20",
         "16 B of 64",
         "12.5%",
@@ -370,7 +370,7 @@ def test_ctrl_c_while_it_is_measured_leaves_the_report(tmp_path: Path) -> None:
         "import gridbuf.watch.benchmark as p\ndef f(*_): raise KeyboardInterrupt\np.add_savings = f"
     )
     done = python("-m", "gridbuf", "watch", "--json", "o.json", "-c", code, cwd=tmp_path)
-    assert done.returncode == 0 and "what is measured at the end: interrupted" in done.stderr
+    assert done.returncode == 0 and "the measurements at the end: interrupted" in done.stderr
     assert json.loads((tmp_path / "o.json").read_text())["seconds"] > 0
 
 

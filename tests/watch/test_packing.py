@@ -238,7 +238,7 @@ def message(**packing: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("packing", "cell", "saves"), [
-    ({"copyto": {"of": 0.02, "seconds": 0.005, "ratio": 4.0}}, "20 ms; copyto 4.0 times faster",
+    ({"copyto": {"of": 0.02, "seconds": 0.005, "ratio": 4.0}}, "20 ms; copyto 4.0 times as fast",
     0.015),
     ({"copyto": {"of": 0.02, "seconds": 0.0199, "ratio": 1.005}}, "20 ms; copyto no faster", None),
     ({"why": "5000 blocks"}, "20 ms (5000 blocks)", None),
@@ -256,7 +256,7 @@ def test_what_is_said(packing: dict[str, Any], cell: str, saves: float | None) -
     lines = advice(found)
     assert [line["saves"] for line in lines] == ([] if saves is None else [pytest.approx(saves)])
     assert all(
-        "model.py:41: Isend of derived datatypes: 4.0 times faster" in line["text"]
+        "model.py:41: Isend of derived datatypes: 4.0 times as fast" in line["text"]
         and "15 ms" in line["text"]
         for line in lines
     )

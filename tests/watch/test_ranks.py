@@ -70,7 +70,7 @@ def test_the_tables_of_all_ranks() -> None:
         "8.5 s (rank 1)",
         "46%",
     ]
-    assert titles["who waits for whom"][0] == [
+    assert titles["waits between ranks"][0] == [
         "a.py:3", "Testall", "wait", "250 ms (rank 1)", "3.08 s", "5 s (rank 3)", "rank 1"
     ]  # fmt: skip
     said = text(found)
@@ -111,7 +111,7 @@ def test_ranks_have_one_report(tmp_path: Path) -> None:
     done = on_ranks(tmp_path, PROGRAM.replace("STATUS", "0"))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("gridbuf watch: ") == 1, done.stderr
-    assert "rank 1 computes longest" in done.stderr and "who waits for whom" in done.stderr
+    assert "rank 1 computes longest" in done.stderr and "waits between ranks" in done.stderr
     reports = [
         json.loads((tmp_path / name).read_text()) for name in ("o.json", "o.1.json", "o.2.json")
     ]

@@ -133,7 +133,7 @@ def test_advice(found: dict[str, Any]) -> None:
         in line
     )
     assert (
-        "times faster" in line or "a noisy machine" in line
+        "times as fast" in line or "a noisy machine" in line
     ) and "gb.zeros(..., backend='numpy')" in line
     assert " ".join(line.split()) in " ".join(
         found["stderr"].split()
@@ -186,7 +186,7 @@ for _ in range(4):
         and own["seconds"] > 4 * own["seconds_each_call"]
     )  # fifty fields, cold
     told = " ".join(found["stderr"].split())
-    assert "f7 (model.py:" in told and "--measure tells the gain" in told
+    assert "f7 (model.py:" in told and "--measure shows the gain" in told
 
 
 class Still:

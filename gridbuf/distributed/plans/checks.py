@@ -117,8 +117,8 @@ def check_same(binding: Binding, flat: Sequence[Any]) -> None:
         ]
         if not binding.plain and not (alike and partners[0] == partners[1]):
             raise ValueError(
-                f"{binding.bounds[b].name}: it is {binding.bounds[a].name} as well, and its halo"
-                " would be filled in two ways"
+                f"{binding.bounds[b].name}: the same Field as {binding.bounds[a].name}, in"
+                " another item; its halo would be filled in two ways"
             )
 
 

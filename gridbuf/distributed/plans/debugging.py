@@ -136,7 +136,7 @@ class Guard:
             number, checksum = memory[-SEAL:].view("i8").tolist()
             if number != self._awaited[peer]:
                 raise RuntimeError(
-                    f"{self.name}: rank {peer} sent its exchange {number}, awaited was"
+                    f"{self.name}: rank {peer} sent its exchange {number}, expected was"
                     f" {self._awaited[peer]}"
                 )
             if checksum != zlib.crc32(memory[:-SEAL]):

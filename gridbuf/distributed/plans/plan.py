@@ -244,8 +244,8 @@ class Plan:
         ]
 
     def start(self, *fields: Any) -> Handle:
-        """Begin an exchange. Until it is waited for, halos are neither read nor written, and own
-        points not written.
+        """Begin an exchange. Before `wait` returns, do not read or write halos, and do not write
+        own points.
 
         Parameters
         ----------
@@ -264,7 +264,7 @@ class Plan:
         RuntimeError
             When the plan's last exchange has not been waited for.
         TypeError, ValueError
-            When the fields are not as many, or not of the plan's layouts.
+            When the number of fields or their layouts are not the plan's.
 
         Examples
         --------

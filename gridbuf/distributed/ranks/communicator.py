@@ -147,7 +147,7 @@ class Channel:
         if tag is None:
             raise RuntimeError(
                 f"rank {self.rank} gets as many kinds of messages from rank {peer} as MPI promises"
-                " tags: let go of plans that are no longer used; a kind of fields that"
+                " tags: delete plans that are no longer used; a kind of fields that"
                 " grid.exchange or exchange_halos was given keeps its tag"
             )
         status = MPI.Status()

@@ -331,7 +331,7 @@ def _difference(ours: Args, theirs: Args, peer: int, rank: int) -> str | None:
         if a["sent"] != b["awaited"]:
             return (
                 f"rank {first} has made {a['sent']} exchanges with values for rank {second}, which"
-                f" has begun {b['awaited']}; one of them left some out"
+                f" has begun {b['awaited']}; one of the two ranks has skipped exchanges"
             )
     if problem := fields_difference(ours["fields"], theirs["fields"], rank, peer):
         return problem

@@ -104,8 +104,8 @@ class Numbers:
             if number[0] != self._awaited[peer]:
                 raise DisagreementError(
                     f"rank {self._rank}: {self._name}: rank {peer} sent its exchange {number[0]}"
-                    f" with values for rank {self._rank}, which makes its {self._awaited[peer]};"
-                    " one of them left some out"
+                    f" with values for rank {self._rank}, which is at its exchange"
+                    f" {self._awaited[peer]}; one of the two ranks has skipped exchanges"
                 )
 
 

@@ -60,7 +60,7 @@ def make(
     """The root's new fields, one a tile, filled where there is land."""
     for name in ("dims", "halo", "dtype", "shape"):
         if name in keywords:
-            raise TypeError(f"{name}: what is gathered has the field's")
+            raise TypeError(f"{name}: not allowed here; the result has the field's")
     found = []
     for shape in shapes(context, one):
         if context.decomposition.has_land:

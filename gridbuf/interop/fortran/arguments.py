@@ -316,7 +316,7 @@ def receiver(rank: int, kind: Any, attribute: str = "pointer") -> Descriptor:
     kind : str or dtype_like
         What Fortran declares, as for `to_f2py`.
     attribute : {"pointer", "allocatable"}, optional
-        And how.
+        How it is associated or allocated.
 
     Returns
     -------

@@ -37,7 +37,7 @@ def wrap(
     kind : str or dtype_like, optional
         What Fortran declares; checked where given.
     lower : sequence of int, optional
-        The lower bounds of the declaration, which f2py does not tell; 1 unless given.
+        The lower bounds of the declaration, which f2py does not pass on; 1 unless given.
     domain : sequence, optional
         For each index the bounds of the domain in Fortran's counting, (first, last), or `n` for (1,
         n), or None where there is no halo. Without it the domain begins at 1, and where it ends is
@@ -79,7 +79,7 @@ def from_pointer(
     Parameters
     ----------
     address : int or ctypes pointer
-        Where the element with the lowest indices lies.
+        The address of the element with the lowest indices.
     bounds : sequence
         For each index (lower, upper), both included, or `n` for (1, n).
     kind : str or dtype_like
@@ -91,10 +91,10 @@ def from_pointer(
     domain : sequence, optional
         As for `wrap`.
     owner : object, optional
-        Kept for as long as anything sees the memory. Without owner and release the memory must stay
+        Kept alive as long as the memory is in use. Without owner and release the memory must stay
         for good.
     release : callable, optional
-        Called without arguments when nothing sees the memory any more.
+        Called without arguments once the memory is no longer in use.
     writable : bool, optional
         False for memory that Python must not write to.
 
