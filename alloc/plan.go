@@ -101,12 +101,14 @@ func NewPlan(s *Spec) (*Plan, error) {
 	return p, nil
 }
 
-// PlanInto works a request out into C's record of a plan, which has room for the shape.
-func PlanInto(at record.Plan, s *Spec) error {
-	if at == nil || s == nil {
-		return ErrInvalid.Errorf("at, s: the record of a plan and a Spec are needed, and one is " +
-			"nil")
+func init() {
+	record.PlanInto = func(at record.Plan, s any) error {
+		return planInto((*C.gb_plan)(at), s.(*Spec))
 	}
+}
+
+// planInto works a request out into C's record of a plan, which has room for the shape.
+func planInto(at *C.gb_plan, s *Spec) error {
 	if err := s.check(); err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func PlanInto(at record.Plan, s *Spec) error {
 	var e C.gb_error
 	s.request(&r)
 	preset := s.preset()
-	if C.gb_plan_request(&r, &preset, (*C.gb_plan)(at), &e) != 0 {
+	if C.gb_plan_request(&r, &preset, at, &e) != 0 {
 		return errorOf(e)
 	}
 	return nil
@@ -188,12 +190,8 @@ func errorOf(e C.gb_error) error {
 
 func errNoPlan() error { return ErrNoMemory.Errorf("no memory left for a plan") }
 
-// PlanOf is a copy of a plan that C keeps; nil of nil.
-func PlanOf(at record.Plan) *Plan {
-	if at == nil {
-		return nil
-	}
-	f := (*C.gb_plan)(at)
+// planOf is a copy of a plan that C keeps.
+func planOf(f *C.gb_plan) *Plan {
 	n := int(f.geometry.ndim)
 	ints, ranks, dims := make([]int64, 4*n), make([]int32, n), make([]Dim, n)
 	p := &Plan{
@@ -298,7 +296,7 @@ func Describe(shape, strides []int64, dims []Dim, itemSize int64, addr uintptr) 
 		return nil, errorOf(e)
 	}
 	C.gb_plan_finish(made)
-	return PlanOf(record.Plan(made)), nil
+	return planOf(made), nil
 }
 
 // String is one line: dims, shape, item size, strides, what is aligned and how much is reserved.

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/record"
+	"gridbuf/internal/explain"
 )
 
 // The first call, which waits until Go's runtime has started.
@@ -22,18 +22,37 @@ func gbridge_start(e *C.gb_error) C.int { return guard(e, start) }
 func gbridge_explain(dims *C.int32_t, ndim C.int32_t, words *C.int64_t, n C.int64_t, room *C.char,
 	size C.int64_t, e *C.gb_error) C.int {
 	return guard(e, func() error {
-		return explain(unsafe.Slice((*alloc.Dim)(dims), ndim), unsafe.Slice((*int64)(words), n),
+		return explainPlan(unsafe.Slice((*alloc.Dim)(dims), ndim), unsafe.Slice((*int64)(words), n),
 			text(room, size))
 	})
 }
 
-func explain(dims []alloc.Dim, figures record.Figures, room []byte) error {
-	facts, err := alloc.ExplainFigures(dims, figures)
-	if err != nil {
-		return err
+// explainPlan reads the figures of a plan: shape, strides, padded shape, aligned index and layout
+// with an entry for each index, then the bytes of an item, of the boundary, of the offset, of all
+// elements, and those that are reserved.
+func explainPlan(dims []alloc.Dim, words []int64, room []byte) error {
+	const lists, numbers = 5, 5
+	n := len(dims)
+	if len(words) != lists*n+numbers {
+		return alloc.ErrInvalid.Errorf("plan: its shape, strides, padded_shape, aligned_index and "+
+			"layout need an entry for each of its %d dims", n)
+	}
+	list := func(k int) []int64 { return words[k*n : (k+1)*n] }
+	last := words[lists*n:]
+	figures := explain.Figures{
+		Shape: list(0), Strides: list(1), PaddedShape: list(2), AlignedIndex: list(3),
+		Layout: list(4), ItemSize: last[0], ByteAlignment: last[1], Offset: last[2], Bytes: last[3],
+		Reserve: last[4],
+	}
+	for _, d := range dims {
+		figures.Dims = append(figures.Dims, d.String())
+	}
+	if figures.ByteAlignment <= 0 {
+		return alloc.ErrInvalid.Errorf("byte_alignment: %d; expected 1 or more bytes",
+			figures.ByteAlignment)
 	}
 	var lines strings.Builder
-	for _, fact := range facts {
+	for _, fact := range figures.Facts() {
 		lines.WriteString(fact.Term + "\t" + fact.Text + "\n")
 	}
 	return writeText(room, lines.String())

@@ -147,7 +147,7 @@ func kernelTypes(g *gufunc.GUFunc, kernel int, types *C.uint8_t) error {
 	return err
 }
 
-func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufunc.Casting,
+func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting uint8,
 	number *C.int32_t) error {
 	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
 	for i := range args {
@@ -162,7 +162,7 @@ func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting gufu
 	if len(wanted) == 0 {
 		k, err = g.SelectKernel(args)
 	} else {
-		k, err = g.SelectAsked(args, wanted, casting)
+		k, err = record.SelectAsked(g, args, wanted, casting)
 	}
 	*number = C.int32_t(k)
 	return err
@@ -187,7 +187,7 @@ func turnShapes(g *gufunc.GUFunc, encoding []int64) error {
 	if err != nil {
 		return err
 	}
-	return g.TurnShapes(request)
+	return record.TurnShapes(g, request)
 }
 
 func goNames(room []byte) error {
@@ -258,7 +258,7 @@ func gbridge_gufunc_select(id C.int64_t, types, weak *C.uint8_t, n C.int32_t, wa
 	nwanted, casting C.int32_t, number *C.int32_t, e *C.gb_error) C.int {
 	return guard(e, with(id, func(g *gufunc.GUFunc) error {
 		return selectKernel(g, unsafe.Slice(types, n), unsafe.Slice(weak, n),
-			unsafe.Slice(wanted, nwanted), gufunc.Casting(casting), number)
+			unsafe.Slice(wanted, nwanted), uint8(casting), number)
 	}))
 }
 

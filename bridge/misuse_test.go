@@ -58,9 +58,7 @@ func TestNothingEndsTheProcess(t *testing.T) {
 			},
 			Funcs: []any{
 				alloc.Check, alloc.DefaultDims, alloc.Describe, alloc.DimsString,
-				alloc.ExplainFigures,
-				alloc.FindPreset, alloc.New, alloc.NewPlan, alloc.ParseDims, alloc.PlanInto,
-				alloc.PlanOf,
+				alloc.FindPreset, alloc.New, alloc.NewPlan, alloc.ParseDims,
 				alloc.Presets, alloc.Register, alloc.Satisfies, alloc.SetCacheBound, alloc.SetLimit,
 				alloc.Statistics, alloc.Trim,
 			},
@@ -126,7 +124,6 @@ func TestNothingEndsTheProcess(t *testing.T) {
 			Folder: "../gufunc",
 			Types: []any{
 				(*gufunc.Array)(nil), (*gufunc.Block)(nil), (*gufunc.Call)(nil),
-				(*gufunc.Casting)(nil),
 				(*gufunc.Core)(nil), (*gufunc.CoreDim)(nil), (*gufunc.Flags)(nil),
 				(*gufunc.Form)(nil),
 				(*gufunc.Fused)(nil), (*gufunc.Step)(nil), (*gufunc.StepKind)(nil),

@@ -63,8 +63,8 @@ func (g *GUFunc) arrange(r *Request) ([]coreAxes, error) {
 	return cores, nil
 }
 
-// TurnShapes brings the core dimensions of every operand's shape to its end, in place.
-func (g *GUFunc) TurnShapes(r *Request) error {
+// turnShapes brings the core dimensions of every operand's shape to its end, in place.
+func (g *GUFunc) turnShapes(r *Request) error {
 	if err := g.checkRequest(r); err != nil {
 		return err
 	}

@@ -16,6 +16,10 @@ func init() {
 	record.Reduction = func(r any) unsafe.Pointer {
 		return r.(*Reduction).reduction.Take(reductionName)
 	}
+	record.TurnShapes = func(g, r any) error { return g.(*GUFunc).turnShapes(r.(*Request)) }
+	record.SelectAsked = func(g, inputs, wanted any, rule uint8) (int, error) {
+		return g.(*GUFunc).selectAsked(inputs.([]TypeArg), wanted.([]Type), casting(rule))
+	}
 }
 
 // Checks of operands, before anything is worked out: unknown types, lists of

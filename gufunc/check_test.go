@@ -14,6 +14,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
+	"gridbuf/internal/record"
 )
 
 // Operands that cannot be are refused by every function before anything is worked out or read.
@@ -71,10 +72,10 @@ func TestTypesThatNoKernelHas(t *testing.T) {
 		_, err := g.SelectKernel(args)
 		require.ErrorIs(t, err, alloc.ErrInvalid)
 		assert.ErrorContains(t, err, "input 1: ")
-		_, err = g.SelectAsked(args, make([]gufunc.Type, 3), gufunc.Safe)
+		_, err = record.SelectAsked(g, args, make([]gufunc.Type, 3), 0)
 		assert.ErrorContains(t, err, "input 1: ")
 	}
-	_, err := g.SelectAsked([]gufunc.TypeArg{strong, strong}, make([]gufunc.Type, 3), 9)
+	_, err := record.SelectAsked(g, []gufunc.TypeArg{strong, strong}, make([]gufunc.Type, 3), 9)
 	assert.EqualError(t, err, "casting: Casting(9) is no rule")
 	three := []gufunc.Type{alloc.Float64, alloc.Float64, 77}
 	for _, k := range []gufunc.Kernel{
@@ -150,10 +151,10 @@ func TestTheZeroGUFunc(t *testing.T) {
 	_, calls["Resolve"] = g.Resolve(&gufunc.Request{})
 	_, calls["PlanReduction"] = g.PlanReduction(&gufunc.ReduceRequest{})
 	_, calls["SelectKernel"] = g.SelectKernel(nil)
-	_, calls["SelectAsked"] = g.SelectAsked(nil, nil, 0)
+	_, calls["SelectAsked"] = record.SelectAsked(g, []gufunc.TypeArg{}, []gufunc.Type{}, 0)
 	_, calls["Add"] = g.Add(gufunc.Kernel{})
 	_, calls["AddState"] = g.AddState(gufunc.StateKernel{})
-	calls["TurnShapes"] = g.TurnShapes(&gufunc.Request{})
+	calls["TurnShapes"] = record.TurnShapes(g, &gufunc.Request{})
 	for name, err := range calls {
 		assert.EqualError(t, err, "gufunc: it has no signature; New makes one", name)
 	}
@@ -273,7 +274,7 @@ func TestDrawnRequestsAreAnswered(t *testing.T) {
 			}
 			c.Free()
 		}
-		_ = g.TurnShapes(d.request(g))
+		_ = record.TurnShapes(g, d.request(g))
 		q := &gufunc.ReduceRequest{
 			Kernel: d.number(), State: d.IntN(4) == 0, Array: d.operand(), KeepDims: d.IntN(2) == 0,
 			Sequential: d.IntN(2) == 0, OneByOne: d.IntN(2) == 0, Identity: d.IntN(2) == 0,

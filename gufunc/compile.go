@@ -177,7 +177,7 @@ func planned(s *alloc.Spec) (*C.gb_plan, error) {
 	if made == nil {
 		return nil, alloc.ErrNoMemory.Errorf("no memory left for a plan")
 	}
-	if err := alloc.PlanInto(record.Plan(made), s); err != nil {
+	if err := record.PlanInto(record.Plan(made), s); err != nil {
 		C.free(unsafe.Pointer(made))
 		return nil, err
 	}

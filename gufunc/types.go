@@ -131,40 +131,40 @@ func rank(kind byte) int {
 
 var weakDefault = [...]Type{WeakInt: Int64, WeakFloat: Float64, WeakComplex: Complex128}
 
-// Casting is a rule of NumPy's by which operands may be cast.
-type Casting uint8
+// casting is a rule of NumPy's by which operands may be cast.
+type casting uint8
 
 // The rules.
 const (
 	// safe, or within a kind, or from bool over unsigned and signed integers and floats to complex
-	SameKind   Casting = C.GB_GU_SAME_KIND
-	NoCasting  Casting = C.GB_GU_NO_CASTING
-	Equivalent Casting = C.GB_GU_EQUIVALENT // the byte order may change
-	Safe       Casting = C.GB_GU_SAFE
-	Unsafe     Casting = C.GB_GU_UNSAFE
+	sameKind   casting = C.GB_GU_SAME_KIND
+	noCasting  casting = C.GB_GU_NO_CASTING
+	equivalent casting = C.GB_GU_EQUIVALENT // the byte order may change
+	safe       casting = C.GB_GU_SAFE
+	unsafeRule casting = C.GB_GU_UNSAFE
 )
 
 // String is what NumPy calls the rule.
-func (c Casting) String() string {
-	if c > Unsafe {
+func (c casting) String() string {
+	if c > unsafeRule {
 		return message.Format("Casting(%d)", uint8(c))
 	}
 	return C.GoString(C.gb_gu_casting_name(C.int(c)))
 }
 
-// kindOrder is NumPy's order of kinds for SameKind.
+// kindOrder is NumPy's order of kinds for sameKind.
 var kindOrder = map[byte]int{'b': 0, 'u': 1, 'i': 2, 'f': 3, 'c': 4}
 
-// Allows reports whether an operand may be cast to a type.
-func (c Casting) Allows(from TypeArg, to Type) bool {
+// allows reports whether an operand may be cast to a type.
+func (c casting) allows(from TypeArg, to Type) bool {
 	switch c {
-	case NoCasting:
+	case noCasting:
 		return from.Type == to && !from.Swapped
-	case Equivalent:
+	case equivalent:
 		return from.Type == to
-	case Safe:
+	case safe:
 		return CanCast(from.Type, to)
-	case SameKind:
+	case sameKind:
 		return CanCast(from.Type, to) || kindOrder[from.Type.Kind()] <= kindOrder[to.Kind()]
 	}
 	return true
@@ -216,15 +216,15 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 	return 0, g.noKernel(inputs)
 }
 
-// SelectAsked finds the first kernel that has the wanted types, one for each operand and NoType
+// selectAsked finds the first kernel that has the wanted types, one for each operand and NoType
 // where any will do, and whose inputs can take the given types by the casting rule; where no such
 // kernel can, the first that has the wanted types.
-func (g *GUFunc) SelectAsked(inputs []TypeArg, wanted []Type, casting Casting) (int, error) {
+func (g *GUFunc) selectAsked(inputs []TypeArg, wanted []Type, rule casting) (int, error) {
 	if err := g.checkArgs(inputs); err != nil {
 		return 0, err
 	}
-	if casting > Unsafe {
-		return 0, setupError("casting: %s is no rule", casting)
+	if rule > unsafeRule {
+		return 0, setupError("casting: %s is no rule", rule)
 	}
 	if len(inputs) != g.Signature.Inputs || len(wanted) != len(g.Signature.Operands) {
 		return 0, setupError("%s: %d inputs and %d wanted types given for %s", g.Name, len(inputs),
@@ -247,7 +247,7 @@ func (g *GUFunc) SelectAsked(inputs []TypeArg, wanted []Type, casting Casting) (
 		}
 		reached := true
 		for i, a := range inputs {
-			reached = reached && (a.Weak != Strong || casting.Allows(a, k.Types[i]))
+			reached = reached && (a.Weak != Strong || rule.allows(a, k.Types[i]))
 		}
 		if reached {
 			return n, nil

@@ -1,6 +1,5 @@
-// Package record hands C's own records between packages of this module: those of plans to package
-// alloc, and out of what package gufunc gives to the extension, which frees them itself. A program
-// that uses the module cannot import it.
+// Package record has the doors of packages alloc and gufunc that programs do not see: C's records,
+// which the extension frees itself, and what only the extension asks.
 package record
 
 import "unsafe"
@@ -8,20 +7,17 @@ import "unsafe"
 // Plan is the address of a gb_plan (alloc/plan.h) with room for its lists.
 type Plan unsafe.Pointer
 
-// Figures are those of a plan: shape, strides, padded shape, aligned index and layout with an entry
-// for each index, then the bytes of an item, of the boundary, of the offset, of all elements, and
-// those that are reserved.
-type Figures []int64
+// PlanInto works an *alloc.Spec out into C's record. Package alloc sets it.
+var PlanInto func(at Plan, spec any) error
 
-// How many lists and numbers there are.
-const (
-	Lists   = 5
-	Numbers = 5
-)
-
-// Set by package gufunc.
+// Set by package gufunc, whose types the arguments have.
 var (
-	Call      func(call any) unsafe.Pointer      // of a *gufunc.Call: gb_gu_call_free gives it back
-	Reduction func(reduction any) unsafe.Pointer // of a *gufunc.Reduction: gb_gu_reduction_free
-	Fused     func(fused any) unsafe.Pointer     // of a *gufunc.Fused: gb_gu_fused_free
+	Call      func(call any) unsafe.Pointer      // of a *Call: gb_gu_call_free gives it back
+	Reduction func(reduction any) unsafe.Pointer // of a *Reduction: gb_gu_reduction_free
+	Fused     func(fused any) unsafe.Pointer     // of a *Fused: gb_gu_fused_free
+
+	// TurnShapes brings the core dimensions of every operand's shape in a *Request to its end.
+	TurnShapes func(g, request any) error
+	// SelectAsked finds a kernel for []TypeArg by the []Type that were asked for.
+	SelectAsked func(g, inputs, wanted any, casting uint8) (int, error)
 )

@@ -150,7 +150,7 @@ int gb_py_plan_init(PyObject *module) {
 /* ---- explain ---- */
 
 /* explain(dims, words): lines of a term, a tab and a sentence, for gridbuf/explain. The words are
- * 64-bit numbers, read by alloc.ExplainFigures. */
+ * 64-bit numbers, read by explainPlan of bridge/exports.go. */
 PyObject *gb_py_explain(PyObject *self, PyObject *args) {
     PyObject *dims, *word_bytes;
     const char *words;
