@@ -111,7 +111,7 @@ func stderrOf(t *testing.T, act func()) string {
 	require.NoError(t, syscall.Dup3(int(file.Fd()), 2, 0))
 	act()
 	require.NoError(t, syscall.Dup3(saved, 2, 0))
-	syscall.Close(saved)
+	require.NoError(t, syscall.Close(saved))
 	text, err := os.ReadFile(file.Name())
 	require.NoError(t, err)
 	return string(text)

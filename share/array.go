@@ -51,7 +51,7 @@ func New(p *alloc.Plan, t alloc.Type, halo ...Halo) (*Array, error) {
 		return nil, err
 	}
 	if err := a.hold(file, roundUp(max(p.Offset()+p.Span(), 1), pageSize)); err != nil {
-		syscall.Close(file)
+		closeFile(file)
 		return nil, err
 	}
 	a.file = file
@@ -141,9 +141,9 @@ func (a *Array) Free() {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	syscall.Munmap(a.mapping)
+	_ = syscall.Munmap(a.mapping) // fails for no mapping of ours
 	if a.file >= 0 {
-		syscall.Close(a.file)
+		closeFile(a.file)
 		a.file = -1
 	}
 	if a.release != nil {

@@ -1,6 +1,7 @@
 package share_test
 
 import (
+	"errors"
 	"syscall"
 	"testing"
 
@@ -55,9 +56,12 @@ func BenchmarkAttachOnOneConnection(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			syscall.Munmap(mapping)
-			syscall.Close(file)
+			if err := errors.Join(syscall.Munmap(mapping), syscall.Close(file)); err != nil {
+				b.Fatal(err)
+			}
 		}
-		conn.Close()
+		if err := conn.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

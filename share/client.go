@@ -12,7 +12,7 @@ import (
 	"gridbuf/alloc"
 )
 
-// patience is how long a client waits for an answer.
+// patience is how long a client and a server wait for one another.
 const patience = 10 * time.Second
 
 // Names lists what the server of an address offers, sorted.
@@ -21,11 +21,11 @@ func Names(address string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer closeConn(conn)
 	var got answer
 	file, err := ask(conn, request{Version: version, Op: "names"}, &got)
 	if file >= 0 {
-		syscall.Close(file)
+		closeFile(file)
 	}
 	return got.Names, err
 }
@@ -39,7 +39,7 @@ func Attach(address, name string, access Access) (*Array, error) {
 	}
 	a, err := attach(conn, name, access)
 	if err != nil {
-		conn.Close()
+		closeConn(conn)
 		return nil, err
 	}
 	return a, nil
@@ -54,17 +54,17 @@ func attach(conn *net.UnixConn, name string, access Access) (*Array, error) {
 	}
 	if file < 0 || got.Array == nil {
 		if file >= 0 {
-			syscall.Close(file)
+			closeFile(file)
 		}
 		return nil, alloc.ErrInvalid.Errorf(
 			"the server's answer has no description with a descriptor")
 	}
-	defer syscall.Close(file) // the mapping needs none
+	defer closeFile(file) // the mapping needs none
 	a, err := got.Array.array(file, access)
 	if err != nil {
 		return nil, err
 	}
-	a.release = func() { conn.Close() }
+	a.release = func() { closeConn(conn) }
 	return a, a.hold(file, got.Array.Bytes)
 }
 
@@ -87,8 +87,11 @@ func dial(address string) (*net.UnixConn, error) {
 
 // ask sends a request and reads the answer; an answer that is an error is one.
 func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
-	conn.SetDeadline(time.Now().Add(patience))
-	if err := send(conn, encode(r), -1); err != nil {
+	err = conn.SetDeadline(time.Now().Add(patience))
+	if err == nil {
+		err = send(conn, encode(r), -1)
+	}
+	if err != nil {
 		return -1, alloc.ErrUnavailable.Errorf("the server does not answer: %v", err)
 	}
 	file, err = receiveFile(conn, got)
@@ -103,7 +106,7 @@ func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
 		err = alloc.ErrInvalid.Errorf("%s", got.Error)
 	}
 	if err != nil && file >= 0 {
-		syscall.Close(file)
+		closeFile(file)
 		file = -1
 	}
 	return file, err

@@ -69,7 +69,7 @@ func Listen(address string, o Options) (*Server, error) {
 	}
 	made, err := os.Lstat(file)
 	if err != nil {
-		listener.Close()
+		_ = listener.Close() // the first error counts
 		return nil, refused(file, err)
 	}
 	s := &Server{
@@ -156,7 +156,7 @@ func duplicate(file int) (int, error) {
 func (o *offer) close() {
 	for access, file := range o.files {
 		if file >= 0 {
-			syscall.Close(file)
+			closeFile(file)
 		}
 		delete(o.files, access)
 	}
@@ -239,13 +239,12 @@ func (s *Server) Close() error {
 		s.end(name, o)
 	}
 	for conn := range s.clients {
-		conn.Close()
+		closeConn(conn)
 	}
 	s.mu.Unlock()
 	var err error
 	if first {
-		err = s.removeSocket()
-		s.listener.Close()
+		err = errors.Join(s.removeSocket(), s.listener.Close())
 	}
 	s.running.Wait()
 	return err
@@ -275,7 +274,7 @@ func (s *Server) accept() {
 		}
 		s.mu.Lock()
 		if s.closed {
-			conn.Close()
+			closeConn(conn)
 		} else {
 			s.clients[conn] = nil
 			s.running.Add(1)
@@ -289,7 +288,7 @@ func (s *Server) accept() {
 func (s *Server) serve(conn *net.UnixConn) {
 	defer func() {
 		_ = recover() // the client is let go
-		conn.Close()
+		closeConn(conn)
 		s.letGo(conn)
 		s.running.Done()
 	}()
@@ -298,13 +297,16 @@ func (s *Server) serve(conn *net.UnixConn) {
 		var r request
 		if err := receive(in, &r); err != nil {
 			if errors.Is(err, alloc.ErrInvalid) {
-				send(conn, failure(err), -1)
+				_ = send(conn, failure(err), -1) // to a client that is let go anyway
 			}
 			return
 		}
-		conn.SetWriteDeadline(time.Now().Add(10 * time.Second)) // of a client that does not read
 		reply, file := s.reply(conn, &r)
-		if err := send(conn, reply, file); err != nil {
+		err := conn.SetWriteDeadline(time.Now().Add(patience)) // of a client that does not read
+		if err == nil {
+			err = send(conn, reply, file)
+		}
+		if err != nil {
 			return
 		}
 	}

@@ -25,7 +25,7 @@ func listening(t testing.TB) (*share.Server, string) {
 	at := address(t)
 	server, err := share.Listen(at, share.Options{})
 	require.NoError(t, err)
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() { assert.NoError(t, server.Close()) })
 	return server, at
 }
 
@@ -100,14 +100,14 @@ func TestNoDescriptorOfAReadOnlyOfferLetsAProcessWrite(t *testing.T) {
 	a := array(t, 1000)
 	require.NoError(t, server.Offer("a", a, share.ReadOnly))
 	file := descriptor(t, at, "a")
-	defer syscall.Close(file)
+	defer closeFile(t, file)
 	_, err := syscall.Write(file, []byte("x"))
 	assert.Error(t, err)
 	_, err = syscall.Mmap(file, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 	assert.Error(t, err)
 	again, err := syscall.Open(own(file), syscall.O_RDWR, 0)
 	require.NoError(t, err) // the file's owner may; its seals hold all the same
-	defer syscall.Close(again)
+	defer closeFile(t, again)
 	_, err = syscall.Write(again, []byte("x"))
 	assert.ErrorIs(t, err, syscall.EPERM)
 	_, err = syscall.Mmap(again, 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
@@ -188,7 +188,7 @@ func TestNoPageIsTouched(t *testing.T) {
 	require.NoError(t, err)
 	defer client.Free()
 	file := descriptor(t, at, "a")
-	defer syscall.Close(file)
+	defer closeFile(t, file)
 	var found syscall.Stat_t
 	require.NoError(t, syscall.Fstat(file, &found))
 	assert.Zero(t, found.Blocks)
@@ -242,7 +242,7 @@ func TestTwoServersDoNotTakeOneSocket(t *testing.T) {
 		}
 		all.Wait()
 		require.Len(t, made, 1)
-		(<-made).Close()
+		require.NoError(t, (<-made).Close())
 	}
 }
 

@@ -34,7 +34,7 @@ func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
 	}
 	syscall.CloseOnExec(socket)
 	held := os.NewFile(uintptr(socket), file)
-	defer held.Close()
+	defer func() { _ = held.Close() }() // the listener has a descriptor of its own
 	if err := syscall.Bind(socket, &syscall.SockaddrUnix{Name: file}); err != nil {
 		return nil, refused(file, err)
 	}
@@ -47,7 +47,7 @@ func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
 		made, err = net.FileListener(held)
 	}
 	if err != nil {
-		os.Remove(file)
+		_ = os.Remove(file) // the first error counts
 		return nil, refused(file, err)
 	}
 	return made.(*net.UnixListener), nil
@@ -61,10 +61,10 @@ func lock(folder string) (unlock func(), err error) {
 		return nil, err
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		f.Close()
+		_ = f.Close() // the first error counts
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = f.Close() }, nil
 }
 
 func removeStale(file string) error {
@@ -81,7 +81,7 @@ func removeStale(file string) error {
 	}
 	conn, err := net.DialTimeout("unix", file, 10*time.Second)
 	if err == nil {
-		conn.Close()
+		_ = conn.Close() // the server that answers is not asked
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
 		return alloc.ErrInvalid.Errorf("address: a server answers at %s; give another path", file)

@@ -30,7 +30,7 @@ func createMemory(size int64) (file int, err error) {
 		err = seal(int(fd), C.F_SEAL_SHRINK|C.F_SEAL_GROW)
 	}
 	if err != nil {
-		syscall.Close(int(fd))
+		closeFile(int(fd))
 		return -1, alloc.ErrNoMemory.Errorf("cannot make %d bytes of shared memory: %v", size, err)
 	}
 	return int(fd), nil

@@ -69,6 +69,12 @@ func send(conn *net.UnixConn, message []byte, file int) error {
 	return err
 }
 
+// closeFile gives a descriptor back. Linux does so also where it answers with an error.
+func closeFile(file int) { _ = syscall.Close(file) }
+
+// closeConn ends a connection, whose other end may have done so before.
+func closeConn(conn *net.UnixConn) { _ = conn.Close() }
+
 // receive reads a message; descriptors that come in are dropped.
 func receive(from io.Reader, into any) error {
 	var header [headerBytes]byte
@@ -107,7 +113,7 @@ func receiveFile(conn *net.UnixConn, into any) (file int, err error) {
 		err = receiveBody(conn, header[:], into)
 	}
 	if err != nil && file >= 0 {
-		syscall.Close(file)
+		closeFile(file)
 		file = -1
 	}
 	return file, err
@@ -123,7 +129,7 @@ func firstFile(control []byte) int {
 			if first < 0 {
 				first = file
 			} else {
-				syscall.Close(file)
+				closeFile(file)
 			}
 		}
 	}

@@ -18,10 +18,12 @@ import (
 
 func own(file int) string { return fmt.Sprintf("/proc/self/fd/%d", file) }
 
+func closeFile(t testing.TB, file int) { assert.NoError(t, syscall.Close(file)) }
+
 func dialed(t testing.TB, at string) *net.UnixConn {
 	conn, err := net.Dial("unix", at[len("unix:"):])
 	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() }) // some tests have done so
 	return conn.(*net.UnixConn)
 }
 
@@ -71,7 +73,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	half := dialed(t, at)
 	_, err = half.Write(framed(`{"version": 1, "op": "names"}`)[:9])
 	require.NoError(t, err)
-	half.Close()
+	require.NoError(t, half.Close())
 	_, err = share.Names(at)
 	assert.NoError(t, err)
 	assert.Zero(t, server.Holders("a"))
@@ -100,7 +102,7 @@ func TestOneConnectionAttachesSeveralTimes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 10, server.Holders("a"))
-	conn.Close()
+	require.NoError(t, conn.Close())
 	require.NoError(t, server.Wait(t.Context(), "a"))
 }
 
@@ -109,20 +111,20 @@ func lying(t *testing.T, answer string, file int) string {
 	at := address(t)
 	listener, err := net.Listen("unix", at[len("unix:"):])
 	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
+	t.Cleanup(func() { assert.NoError(t, listener.Close()) })
 	go func() {
 		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
-		defer conn.Close()
-		conn.Read(make([]byte, 4096))
+		defer func() { _ = conn.Close() }()
+		_, _ = conn.Read(make([]byte, 4096))
 		var rights []byte
 		if file >= 0 {
 			rights = syscall.UnixRights(file)
 		}
-		conn.(*net.UnixConn).WriteMsgUnix(framed(answer), rights, nil)
-		conn.Read(make([]byte, 1)) // until the client ends
+		_, _, _ = conn.(*net.UnixConn).WriteMsgUnix(framed(answer), rights, nil)
+		_, _ = conn.Read(make([]byte, 1)) // until the client ends
 	}()
 	return at
 }
@@ -131,10 +133,10 @@ func TestSizesThatLie(t *testing.T) {
 	server, real := listening(t)
 	require.NoError(t, server.Offer("a", array(t, 100), share.ReadOnly))
 	memory := descriptor(t, real, "a")
-	defer syscall.Close(memory)
+	defer closeFile(t, memory)
 	loose, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
-	defer loose.Close()
+	defer func() { assert.NoError(t, loose.Close()) }()
 	require.NoError(t, loose.Truncate(4096))
 	right := map[string]any{
 		"bytes": 4096, "offset": 0, "typestr": "<f8", "shape": []int64{100},

@@ -62,9 +62,9 @@ func status(name string, err error) int {
 }
 
 func usage(out io.Writer) {
-	fmt.Fprintln(out, "usage: gridbuf COMMAND ...; COMMAND --help has its options")
+	write(out, "usage: gridbuf COMMAND ...; COMMAND --help has its options\n")
 	for _, c := range commands {
-		fmt.Fprintf(out, "  %-9s %s\n", c.name, c.about)
+		write(out, "  %-9s %s\n", c.name, c.about)
 	}
 }
 
@@ -80,9 +80,14 @@ func parse(set *flag.FlagSet, arguments []string) error {
 	return err
 }
 
+// write prints help and usage, where a stream that is closed leaves nothing to be said.
+func write(out io.Writer, format string, values ...any) {
+	_, _ = fmt.Fprintf(out, format, values...)
+}
+
 func none(name string, arguments []string) error {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
-	set.Usage = func() { fmt.Fprintf(set.Output(), "usage: gridbuf %s\n", name) }
+	set.Usage = func() { write(set.Output(), "usage: gridbuf %s\n", name) }
 	if err := parse(set, arguments); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type options struct {
 func newOptions(name, arguments string) *options {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	set.Usage = func() {
-		fmt.Fprintf(set.Output(), "usage: gridbuf %s %s [options]\n", name, arguments)
+		write(set.Output(), "usage: gridbuf %s %s [options]\n", name, arguments)
 		set.PrintDefaults()
 	}
 	o := &options{
@@ -116,7 +116,7 @@ func (o *options) readType(r *request) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("--dtype: %q is not known; give float64, f4, int32, bool, ...", *o.dtype)
+	return fmt.Errorf("--dtype: %q is not known; give such as float64, f4 or bool", *o.dtype)
 }
 
 func (o *options) readPreset(r *request) (err error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // runShare offers arrays of zeros until the process is interrupted.
-func runShare(arguments []string, out io.Writer) error {
+func runShare(arguments []string, out io.Writer) (err error) {
 	o := newOptions("share", "ADDRESS NAME[,NAME...] SHAPE...")
 	writable := o.Bool("writable", false, "clients may write; else the arrays stay zeros")
 	mode := o.String("mode", "0600", "`permissions` of the socket, octal")
@@ -42,7 +42,7 @@ func runShare(arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	for name := range strings.SplitSeq(words[1], ",") {
 		if err := offer(server, name, plan, r, share.Access(*writable)); err != nil {
 			return err
@@ -54,7 +54,7 @@ func runShare(arguments []string, out io.Writer) error {
 		return p.err
 	}
 	<-stop.Done()
-	return server.Close()
+	return nil
 }
 
 // offer leaves the memory to the server.

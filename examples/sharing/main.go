@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -22,7 +23,7 @@ func main() {
 	}
 }
 
-func run(address string) error {
+func run(address string) (err error) {
 	heat, err := allocate()
 	if err != nil {
 		return err
@@ -32,7 +33,7 @@ func run(address string) error {
 	if err != nil {
 		return err
 	}
-	defer server.Close()
+	defer func() { err = errors.Join(err, server.Close()) }()
 	if err := server.Offer("heat", heat, share.ReadWrite); err != nil {
 		return err
 	}
