@@ -151,7 +151,7 @@ class Fused(_core.FusedFunction):
 
         entered = [enter(value, i) for i, value in enumerate(given)]
         trace.signature = tuple(map(signature, given))
-        trace.constants = given
+        trace.constants = tuple(None if is_memory(value) else value for value in given)
         try:
             found = self._function(
                 *entered[: len(args)], **dict(zip(options, entered[len(args) :], strict=True))
@@ -228,15 +228,32 @@ def _key(values: Any) -> tuple[Any, ...]:
     )
 
 
+class _Same:
+    """An object that equals itself alone, and lives as long as the trace that saw it."""
+
+    __slots__ = ("_object",)
+
+    def __init__(self, obj: Any) -> None:
+        self._object = obj
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Same and other._object is self._object
+
+    def __hash__(self) -> int:
+        return id(self._object)
+
+
 def _flag(value: Any) -> Any:
     cls = type(value)
-    if cls in (tuple, list):
+    if isinstance(value, (tuple, list)):
         return cls, tuple(map(_flag, value))
-    if cls is dict:
+    if isinstance(value, (set, frozenset)):
+        return cls, frozenset(map(_flag, value))
+    if isinstance(value, dict):
         return cls, tuple((_flag(k), _flag(v)) for k, v in value.items())
     if cls in (str, bytes, type(None), type(Ellipsis)) or isinstance(value, (type, np.dtype)):
         return cls, value
-    return (cls, repr(value)) if is_number(value) else (cls, id(value))
+    return (cls, repr(value)) if is_number(value) else _Same(value)
 
 
 def _fits(trace: Trace, given: tuple[Any, ...]) -> bool:

@@ -1,5 +1,7 @@
 """What a function is called with to be traced: it looks like an argument, and puts work off."""
 
+import copy
+import math
 import operator
 from functools import partialmethod
 from typing import Any
@@ -115,6 +117,12 @@ class Traced:
             else self._leak().__array__(*args, **kwargs)
         )
 
+    def __copy__(self) -> Any:
+        return _eager(self._trace, copy.copy, (self,), {})
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _eager(self._trace, copy.deepcopy, (self,), {})
+
     # --- parts
 
     def __getitem__(self, key: Any) -> Any:
@@ -147,7 +155,8 @@ class Traced:
             made = _operation(trace, ufunc, inputs)
             if made is not None:
                 return made
-        return _eager(trace, getattr(ufunc, name), inputs, kwargs)
+        how = ufunc if name == "__call__" else getattr(ufunc, name)
+        return _eager(trace, how, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         trace = _live(self._trace)
@@ -235,9 +244,17 @@ def _shown(part: Any) -> Any:
 
 
 def _node(trace: Trace, part: Any) -> Any:
-    """What a step takes in the place of an operand; what is neither stays as it is."""
+    """What a step takes in the place of an operand; what is no memory stays as it is."""
     if type(part) is Traced:
         return part._node if part._trace is trace else part._leak()
+    if trace.unfused:
+        return part
+    if isinstance(part, np.generic):
+        trace.numbers[id(part)] = part
+        return part.copy()
+    if is_memory(part):
+        return trace.hold(part)
+    trace.lost |= isinstance(part, np.ndarray)  # of a derived class: it may be made of others
     return part
 
 
@@ -257,18 +274,9 @@ def _eager(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _operands(trace: Trace, inputs: Any) -> list[Any] | None:
     """Nodes and numbers; None where something else is among them, or no memory of any index."""
-    found: list[Any] = []
-    for part in inputs:
-        given = _node(trace, part)
-        if not isinstance(given, Node):
-            if is_memory(given):
-                given = trace.hold(given)
-            elif not is_number(given):
-                return None
-            elif isinstance(given, np.generic):
-                trace.numbers[id(given)] = given
-                given = given.copy()
-        found.append(given)
+    found = [_node(trace, part) for part in inputs]
+    if not all(isinstance(given, Node) or is_number(given) for given in found):
+        return None
     return found if any(is_memory(v) and v.ndim for v in _values(trace, found)) else None
 
 
@@ -414,8 +422,9 @@ def _complete(cls: Any) -> None:
     unary = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
     for name, of_one in unary.items():
         setattr(cls, f"__{name}__", partialmethod(_unary, getattr(operator, name), of_one))
-    shown = (bool, float, int, complex, repr, str, format, hash)
-    for seen in (*shown, operator.index, operator.contains):
+    shown = (bool, float, int, complex, repr, str, format, hash, round)
+    whole = (math.trunc, math.floor, math.ceil)
+    for seen in (*shown, *whole, operator.index, operator.contains):
         setattr(cls, f"__{seen.__name__}__", partialmethod(_show, seen))
 
 

@@ -62,7 +62,8 @@ class Eager:
 
         now: Any = self.modes or np.geterr()
         told: Any = {name: "call" if mode == "warn" else mode for name, mode in now.items()}
-        with np.errstate(call=tell, **told) if "call" in told.values() else np.errstate(**now):
+        ours = "warn" in now.values() and not {"call", "log"} & {*now.values()}
+        with np.errstate(call=tell, **told) if ours else np.errstate(**now):
             value = self.function(*swapped(self.args, real), **swapped(self.kwargs, real))
         if self.kind is not None and kind(value) != self.kind:
             raise Changed
@@ -112,7 +113,7 @@ class Trace:
         self.lost = False  # it saw values: no second call can go by this trace
         self.unfused = False  # it has memory that it may write into
         self.closed = False
-        self.constants: tuple[Any, ...] = ()  # the arguments, which ids and seen values refer to
+        self.constants: tuple[Any, ...] = ()  # the arguments but memory: values that were seen
         self.signature: Any = None
         self.entry, self.entry_modes = modes(), np.geterr()
         self.outer: Any = None  # what it said outside, where it says something inside
@@ -212,8 +213,9 @@ class Trace:
         quiet: bool = False,
     ) -> Any:
         """The nodes of an operation's results; None: it has to run unfused."""
-        if self.unfused:
-            return None
+        own: Any = dict.fromkeys(np.geterr(), "ignore") if quiet else self.own_modes()
+        if self.unfused or (own and {"raise", "call", "log"} & {*own.values()}):
+            return None  # the function may catch an error
         values = [self.run.get(n) if isinstance(n, Node) else n for n in inputs]
         for value, wanted in zip(values, loop.types, strict=False):
             if is_memory(value):
@@ -231,7 +233,6 @@ class Trace:
             return None
         if not all(goes_along(v, like[0]) for v in values if is_memory(v)):
             return None
-        own: Any = dict.fromkeys(np.geterr(), "ignore") if quiet else self.own_modes()
         operation = op.Operation(
             name, loop, tuple(inputs), tuple(dtypes), how[0], how[1], own, line()
         )
@@ -254,9 +255,13 @@ class Trace:
         """A step that runs unfused; nodes stand for their values."""
         nodes: list[Node] = []
         swapped((args, kwargs), lambda n: nodes.append(n) if isinstance(n, Node) else None)
-        self.flush(nodes)
         step = Eager(function, args, kwargs, self.own_modes(), line())
-        value = step.execute(self.run, self.workers)
+        try:
+            self.flush(nodes)
+            value = step.execute(self.run, self.workers)
+        except Exception:
+            self.lost = True  # the function may catch it
+            raise
         parts = value if type(value) is tuple else (value,)
         step.kind = kind(value)
         step.barrier = any(map(is_memory, (*parts, *map(self.run.get, nodes))))
@@ -290,7 +295,11 @@ class Trace:
     def view(self, node: Node, function: Any) -> Any:
         """Part of a value, or its indices in another order: no step, but where it lies."""
         base = self.real(node)
-        value = function(base)
+        try:
+            value = function(base)
+        except Exception:
+            self.sized = True  # the function may catch it
+            raise
         if (
             not is_memory(value)
             or not value.ndim
@@ -316,10 +325,13 @@ class Trace:
             run.set(node, value)
         for node, value, _ in self.held.values():
             run.set(node, value)
-        for step in self.steps:
-            last = outs if step is self.steps[-1] and self.ends(step) else ()
-            step.execute(run, workers, last)
-        return swapped(self.result, lambda n: run.get(n) if isinstance(n, Node) else n), run
+        try:
+            for step in self.steps:
+                last = outs if step is self.steps[-1] and self.ends(step) else ()
+                step.execute(run, workers, last)
+            return swapped(self.result, lambda n: run.get(n) if isinstance(n, Node) else n), run
+        except Exception as error:
+            raise Changed from error  # the function says it, or catches it
 
 
 def _is_fresh(value: Any, known: int) -> bool:

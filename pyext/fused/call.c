@@ -272,8 +272,9 @@ static PyObject *make(const result *r, char **data) {
     return made;
 }
 
-/* Writing into an operand that is read at other places than it is written would be too early.
- * NumPy's loops of one complex element in place have other bits than elsewhere. */
+/* Writing into an operand that is read at other places than it is written would be too early. A
+ * loop that raises may be called again, with the operands as they were. NumPy's loops of one
+ * complex element in place have other bits than elsewhere. */
 static int overlaps(const gb_gu_call *call, char *const *data) {
     for (int o = call->nin; o < call->nop; o++) {
         const gb_gu_operand *q = &call->op[o];
@@ -281,6 +282,7 @@ static int overlaps(const gb_gu_call *call, char *const *data) {
             const gb_gu_operand *p = &call->op[i];
             int same = i < call->nin && data[i] == data[o] && p->item == q->item &&
                        call->nop == call->nin + 1 && !gb_type_is_complex(q->to) &&
+                       !(call->flags & GB_GU_RAISES) &&
                        memcmp(p->strides, q->strides, (size_t)call->ndim * sizeof *p->strides) == 0;
             if (!same && gb_gu_views_overlap(data[i], call->shape, p->strides, call->ndim, p->item,
                                              data[o], call->shape, q->strides, call->ndim, q->item))
@@ -327,7 +329,8 @@ static PyObject *number_at(const gb_py_fused_call *c, PyObject *const *args,
     return source < c->nargs ? args[source] : computed[source - c->ngiven];
 }
 
-/* 1: done; 0: a result is of another class than before; -1: an error is set. */
+/* 1: done; 0: a result is of another class than before, or an exception, which the function may
+ * catch; -1: an error is set. */
 static int compute(const gb_py_fused_call *c, PyObject *const *args, PyObject **computed) {
     for (int i = 0; i < c->nscalars; i++) {
         const scalar *s = &c->scalar[i];
@@ -339,7 +342,10 @@ static int compute(const gb_py_fused_call *c, PyObject *const *args, PyObject **
                                      : number_at(c, args, computed, PyLong_AsLongLong(one));
             PyTuple_SetItem(operands, k, Py_NewRef(one));
         }
-        if (!operands || !(computed[i] = PyObject_CallObject(s->function, operands))) return -1;
+        if (!operands) return -1;
+        computed[i] = PyObject_CallObject(s->function, operands);
+        if (!computed[i] && PyErr_ExceptionMatches(PyExc_Exception)) return PyErr_Clear(), 0;
+        if (!computed[i]) return -1;
         if (Py_TYPE(computed[i]) != s->class) return 0;
     }
     return 1;
@@ -374,6 +380,8 @@ PyObject *gb_py_fused_run(PyObject *self, PyObject *const *args, Py_ssize_t narg
     for (int i = 0; results && i < c->nresults; i++)
         gb_py_put(&results, i, nouts ? Py_NewRef(outs[i]) : make(&c->result[i], &fresh[i]));
     if (!results) return NULL;
+    /* Python may have run since, and an array be another one. */
+    if (!matches(c, args, outs, at)) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < c->call->nop; i++) {
         const leaf *l = &c->leaf[i];
         data[i] = (l->source >= 0 ? at[l->source] : fresh[-1 - l->source]) + l->offset;

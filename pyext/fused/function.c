@@ -36,17 +36,17 @@ static void dealloc(PyObject *self) {
     Py_DECREF((PyObject *)type);
 }
 
-/* Neither out nor workers: 1; 0: something else; -1 with an error. */
+/* No other keyword than out and workers: 1; 0: something else; -1 with an error. */
 static int read_keywords(PyObject *kwargs, PyObject **out, int *workers) {
     Py_ssize_t n = kwargs ? PyDict_Size(kwargs) : 0;
     *workers = 0;
     if (!n) return 1;
     PyObject *threads = PyDict_GetItemWithError(kwargs, word_workers);
     *out = PyDict_GetItemWithError(kwargs, gb_py_word_out);
-    if ((*out != NULL) + (threads != NULL) != n) return 0;
+    int others = (*out != NULL) + (threads != NULL) != n;
     if (*out == Py_None) *out = NULL;
     if (threads && threads != Py_None && gb_py_read_workers(threads, workers) < 0) return -1;
-    return 1;
+    return !others;
 }
 
 /* NotImplemented: by no call that is known. */

@@ -1,0 +1,252 @@
+"""gridbuf.fused: what a later call may not take from the trace of an earlier one, and what a
+function does on its way: it catches errors, makes tables, rounds numbers.
+"""
+
+import copy
+import gc
+import math
+import sys
+import warnings
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gridbuf as gb
+
+U3, U5 = np.arange(3.0), np.arange(5.0)
+GRID = np.arange(12.0).reshape(3, 4) + 1
+
+
+def same(want: Any, got: Any) -> None:
+    assert type(want) is type(got)
+    one, other = np.asarray(want), np.asarray(got)
+    assert (one.dtype, one.shape, one.strides) == (other.dtype, other.shape, other.strides)
+    assert one.tobytes() == other.tobytes()
+
+
+def agree(function: Callable[..., Any], *calls: tuple[Any, ...]) -> None:
+    """Twice each call, of one fused function, beside the function itself."""
+    fused = gb.fused(function)
+    for args in calls:
+        for _ in range(2):
+            same(function(*args), fused(*args))
+
+
+class TestErrorsThatTheFunctionCatches:
+    def test_of_a_barrier(self) -> None:
+        def step(u: Any) -> Any:
+            try:
+                inverse = np.linalg.inv(u)
+            except np.linalg.LinAlgError:
+                inverse = u * 0
+            return inverse + 1
+
+        good, bad = np.eye(3) * 2, np.zeros((3, 3))
+        agree(step, (good,), (bad,), (good,))
+        agree(step, (bad,), (good,), (bad,))
+
+    def test_of_an_index(self) -> None:
+        def step(u: Any) -> Any:
+            try:
+                row = u[:, 4]
+            except IndexError:
+                row = u[:, 0]
+            return row * 2
+
+        small, large = GRID[:, :3], np.arange(15.0).reshape(3, 5)
+        agree(step, (small,), (large,), (small,))
+        agree(step, (large,), (small,), (large,))
+
+    def test_of_numbers(self) -> None:
+        def step(u: Any, a: Any, b: Any) -> Any:
+            try:
+                ratio = a / b
+            except ZeroDivisionError:
+                ratio = 9.0
+            return u * ratio
+
+        fine, zero = (U3, 1.0, 2.0), (U3, 1.0, 0.0)
+        agree(step, fine, fine, zero, fine)
+        agree(step, zero, fine, zero)
+
+    def test_of_shapes(self) -> None:
+        def step(a: Any, b: Any) -> Any:
+            try:
+                return a + b
+            except ValueError:
+                return a * 2
+
+        agree(step, (U3, U3), (U3, U5), (U3, U3))
+        agree(step, (U3, U5), (U3, U3), (U5, U3))
+
+    def test_of_floating_point(self) -> None:
+        def step(a: Any, b: Any) -> Any:
+            with np.errstate(all="raise"):
+                try:
+                    return a / b
+                except FloatingPointError:
+                    return a * 2
+
+        agree(step, (U3, U3 + 1), (U3 + 1, U3), (U3, U3 + 1))
+
+
+class TestWhatTheFunctionMakes:
+    """Of arrays from outside, which change between calls."""
+
+    @pytest.mark.parametrize("function", [
+        lambda u, t: u @ (t * 2.0),
+        lambda u, t: np.take(u, t + 0) + 1,
+        lambda u, t: u[t > 0] + 1,
+        lambda u, t: np.roll(u, np.int64(t.sum())) + 1,
+        lambda u, t: np.take(u, np.ma.array(t)) + 1,
+        lambda u, t: u * t.sum(),
+    ])  # fmt: skip
+    def test_is_made_anew(self, function: Any) -> None:
+        table = np.array([0, 1, 0])
+        fused = gb.fused(lambda u: function(u, table))
+        for k in (1, 2, 0):
+            table[0] = k
+            same(function(U3, table), fused(U3))
+            same(function(U3, table), fused(U3))
+
+
+class TestOtherValues:
+    def test_of_objects_in_a_list(self) -> None:
+        class Options:
+            def __init__(self, factor: float) -> None:
+                self.factor = factor
+
+        fused, options = gb.fused(lambda u, many: u * many[0].factor), [Options(2.0)]
+        for k in range(40):
+            options.clear()  # the next object may lie where this one was
+            options.append(Options(float(k)))
+            same(U3 * float(k), fused(U3, options))
+
+    def test_of_sets_and_named_tuples(self) -> None:
+        pair: Any = namedtuple("pair", "a b")
+        for flag, change in (({1}, lambda f: f.add(2)), (pair(1, [1]), lambda f: f.b.append(2))):
+            fused = gb.fused(lambda u, flag: u * len(flag if type(flag) is set else flag.b))
+            same(U3, fused(U3, flag))
+            change(flag)
+            same(U3 * 2, fused(U3, flag))
+
+    def test_of_indices_and_axes(self) -> None:
+        wide = np.arange(35.0).reshape(5, 7)
+        for function in (
+            lambda u, k: np.moveaxis(u, k, 0) + 1,
+            lambda u, k: u.transpose(k, 1 - k) + 1,
+            lambda u, k: u.swapaxes(k, 0) + 1,
+            lambda u, k: np.flip(u, axis=k) + 1,
+            lambda u, k: np.expand_dims(u, k) + 1,
+            lambda u, k: u[:, k : k + 2] + 1,
+        ):
+            agree(function, (GRID, 1), (GRID, 0), (wide, 1), (wide, 0))
+
+    @pytest.mark.parametrize("dtype", ["f4", "f2", "f8", "F", "i1", "u8"])
+    @pytest.mark.parametrize("mode", ["warn", "raise"])
+    def test_of_numbers_that_fit_and_do_not(self, dtype: str, mode: Any) -> None:
+        def outcome(call: Any, *args: Any) -> Any:
+            with warnings.catch_warnings(record=True) as told, np.errstate(all=mode):
+                warnings.simplefilter("always")
+                try:
+                    made = call(*args)
+                except (OverflowError, FloatingPointError) as error:
+                    return type(error)
+            return made.dtype, made.tobytes(), sorted(str(w.message) for w in told)
+
+        def step(u: Any, k: Any) -> Any:
+            return u * k + k
+
+        fused, u = gb.fused(step), np.ones(3, dtype)
+        for k in (
+            1.0, 1e300, 1e-8, 1e-320, 65519.0, 65520.0, 3.4028235677973366e38, -0.0, math.inf,
+            1, 2**53 + 1, 2**63, 2**70, 10**400, -1, 1j, complex(1e300, 1e-300),
+        ):  # fmt: skip
+            assert outcome(step, u, k) == outcome(fused, u, k) == outcome(fused, u, k), k
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("of", [
+        round, lambda k: round(k, 1), math.trunc, math.floor, math.ceil, math.sqrt, complex,
+        lambda k: k.is_integer(), lambda k: float(f"{k:.1f}"), lambda k: {2.5: 1}.get(k, 3),
+        lambda k: max(k, 3), lambda k: k in (2.5,), lambda k: divmod(k, 2)[1],
+    ])  # fmt: skip
+    def test_what_python_does_with_them(self, of: Any) -> None:
+        agree(lambda u, k: u * of(k), (U3, 2.5), (U3, 3.75), (U3, 2.5), (U3, 3.0))
+
+    def test_large_ints(self) -> None:
+        agree(lambda u, k: u * (math.floor(k) % 7), (U3, 2**60 + 1), (U3, 2**60 + 3))
+
+
+def test_copies_are_copies() -> None:
+    for function in (copy.copy, copy.deepcopy):
+        agree(lambda u, f=function: f(u * 2) + f(u), (U3,), (U5,))
+        assert not np.shares_memory(gb.fused(function)(U3), U3)
+
+
+def test_memory_and_fields_without_indices() -> None:
+    zero, number = gb.Field.full((), 3.0), np.array(2.0)
+    agree(lambda u, z: u * z + z, (U3, number), (U3, np.array(3)), (U3, zero), (number, number))
+    agree(lambda u, z: u * z + z, (gb.Field.ones((3, 4)), zero), (zero, zero), (zero, 2.0))
+    agree(lambda z: np.exp(z) + 1, (number,), (np.float64(2),), (2.0,))
+
+
+def test_records() -> None:
+    for align in (True, False):
+        record = np.zeros(4, np.dtype([("a", "i1"), ("x", "f8")], align=align))
+        record["x"], record["a"] = range(4), 3
+        agree(lambda r: r["x"] * 2 + r["a"], (record,), (record[::2],))
+
+
+def test_a_trace_keeps_no_argument() -> None:
+    u = np.ones(100)
+    before = sys.getrefcount(u)
+    fused = gb.fused(lambda u, k: u * k + 1)
+    for k in (2.0, 3.0):
+        fused(u, k)
+    gc.collect()
+    assert fused.traces() == 1
+    assert sys.getrefcount(u) == before
+
+
+@pytest.mark.parametrize("modes", [
+    {"divide": "call", "over": "warn"}, {"divide": "log", "over": "warn"}, {"all": "call"},
+    {"all": "log"}, {"all": "warn"},
+])  # fmt: skip
+def test_where_errors_are_told(modes: Any) -> None:
+    told: list[Any] = []
+
+    class Listener:
+        def __call__(self, text: str, flag: int) -> None:
+            told.append((text, flag))
+
+        def write(self, text: str) -> None:
+            told.append(text)
+
+    def step(u: Any, v: Any) -> Any:
+        return np.divide.outer(u, v) * np.exp(1000 * np.add.reduce(u))
+
+    fused = gb.fused(step)
+    for call in (step, fused, fused):
+        with (
+            np.errstate(call=Listener(), **modes),
+            warnings.catch_warnings(record=True) as warned,
+        ):
+            warnings.simplefilter("always")
+            call(U3 + 1, U3)
+        told.append(sorted(str(w.message).partition(" encountered")[0] for w in warned))
+    n = len(told) // 3
+    assert told[:n] == told[n : 2 * n] == told[2 * n :]
+
+
+def test_workers_beside_keywords() -> None:
+    fused = gb.fused(lambda u, k=1.0: u * k + 1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="workers: expected 1 or more"):
+            fused(U3, k=2.0, workers=0)
+        with pytest.raises(TypeError, match="workers: expected an int"):
+            fused(U3, k=2.0, workers="x")
+        same(U3 * 2.0 + 1, fused(U3, k=2.0, workers=1))
