@@ -1,5 +1,5 @@
 /* check.c: the one check of foreign tensors; Go calls it too. */
-#include "check.h"
+#include "tensor.h"
 #include "../alloc/strides.h"
 
 #define KNOWN_FLAGS                                                  \

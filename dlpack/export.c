@@ -1,5 +1,5 @@
 /* export.c: managed tensors, each one block of C memory. */
-#include "export.h"
+#include "tensor.h"
 #include "../alloc/strides.h"
 
 #include <errno.h>

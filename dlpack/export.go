@@ -5,8 +5,7 @@ package dlpack
 // #cgo noescape export_legacy
 // #cgo nocallback export_legacy
 // #include "../alloc/heap.h"
-// #include "check.h"
-// #include "export.h"
+// #include "tensor.h"
 //
 // /* Exports pass the check of imports. */
 // static int describe(gb_dlpack_desc *d, uintptr_t data, gb_error *e) {

@@ -8,7 +8,7 @@ package dlpack
 // #cgo nocallback first
 // #cgo noescape gb_dlpack_byte_strides
 // #cgo nocallback gb_dlpack_byte_strides
-// #include "check.h"
+// #include "tensor.h"
 //
 // /* void *: a foreign pointer may be misaligned, and Go must not see it as a struct before it has
 //    been checked. */

@@ -1,7 +1,7 @@
 package dlpack
 
 // #include "dlpack.h"
-// #include "check.h"
+// #include "tensor.h"
 import "C"
 
 import (

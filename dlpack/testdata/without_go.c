@@ -1,7 +1,6 @@
 /* without_go.c: exports and checks in a program that has no Go runtime, from several
  * threads and from forked children. Prints how often the release function ran. */
-#include "check.h"
-#include "export.h"
+#include "tensor.h"
 
 #include <errno.h>
 #include <pthread.h>

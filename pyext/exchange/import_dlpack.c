@@ -6,7 +6,7 @@
 #include "../core/attribute.h"
 #include "../core/references.h"
 #include "../core/upcall.h"
-#include "../../dlpack/check.h"
+#include "../../dlpack/tensor.h"
 
 #include <dlfcn.h>
 

@@ -6,8 +6,7 @@
 #include "../core/references.h"
 #include "../device/device.h"
 #include "../exchange/exchange.h"
-#include "../../dlpack/check.h"
-#include "../../dlpack/export.h"
+#include "../../dlpack/tensor.h"
 
 static DLDevice device_of(const gb_py_field *f) {
     return f->location.gpu ? (DLDevice){kDLCUDA, f->location.device} : (DLDevice){kDLCPU, 0};
