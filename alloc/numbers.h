@@ -21,8 +21,9 @@ enum { GB_BY_NAME, GB_BY_INDEX, GB_BY_INDEX_REVERSED, GB_BY_CALLER };
 enum { GB_PAD_AS_PRESET = 0, GB_PAD_NONE = 1, GB_PAD_TO_BOUNDARY = -1 };
 
 /* Meaning of an index: the code of I, J or K, or a data dimension's own number. Indices without
- * names count up from I. */
-enum { GB_DIM_I = -3, GB_DIM_J, GB_DIM_K };
+ * names count up from I. Names of the user's own have the codes from GB_DIM_NAMED on, in the order
+ * of their first use. */
+enum { GB_DIM_I = -3, GB_DIM_J, GB_DIM_K, GB_DIM_NAMED = 1 << 30 };
 #define GB_DIM_LETTER(dim) ((char)('I' + ((dim) - GB_DIM_I)))
 #define GB_DIM_OF(letter) ((letter) - 'I' + GB_DIM_I)
 

@@ -101,9 +101,9 @@ static int set_dims(const gb_request *r, gb_plan *p, gb_error *e) {
     }
     for (int i = 0; i < base; i++) {
         dims[i] = gb_request_dim(r, i);
-        if ((int32_t)((uint32_t)dims[i] + 1) > next) next = dims[i] + 1;
+        if (dims[i] < GB_DIM_NAMED && dims[i] + 1 > next) next = dims[i] + 1;
     }
-    for (int i = base; i < r->ndim; i++) dims[i] = (int32_t)((uint32_t)next + (uint32_t)(i - base));
+    for (int i = base; i < r->ndim; i++) dims[i] = next + (i - base);
     return check_dims(dims, r->ndim, e);
 }
 

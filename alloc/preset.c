@@ -150,8 +150,10 @@ char *gb_preset_names(const char *separator, size_t room) {
 
 /* ---- layouts ---- */
 
-/* Data dimensions are the slowest, 0 before 1, then the cartesian axes as the preset names them. */
+/* Data dimensions are the slowest, 0 before 1, then names of the user's own as they come, then the
+ * cartesian axes as the preset names them. */
 static int64_t slowness(const gb_preset *p, int32_t dim) {
+    if (dim >= GB_DIM_NAMED) return GB_DIM_NAMED;
     if (dim >= 0) return dim;
     const char *at = strchr(p->axes, GB_DIM_LETTER(dim));
     return ((int64_t)1 << 32) + (at ? at - p->axes : -1);
@@ -166,6 +168,6 @@ void gb_preset_layout(const gb_preset *p, const int32_t *dims, int n, int32_t *o
     for (int i = 0; i < n; i++) slow[i] = slowness(p, dims[i]);
     for (int i = 0; i < n; i++) {
         out[i] = 0;
-        for (int k = 0; k < n; k++) out[i] += slow[k] < slow[i];
+        for (int k = 0; k < n; k++) out[i] += slow[k] < slow[i] || (slow[k] == slow[i] && k < i);
     }
 }

@@ -81,7 +81,8 @@ const (
 	maxBoundary      = C.GB_MAX_BOUNDARY
 )
 
-// Dim names an index of a field: I, J, K, or a data dimension 0, 1, ...
+// Dim names an index of a field: I, J, K, or a data dimension 0, 1, ... Dims from
+// Named on have names of the user's own, which Python keeps.
 type Dim int32
 
 // The cartesian dimensions; data dimensions are their own number.
@@ -89,6 +90,8 @@ const (
 	I Dim = C.GB_DIM_I
 	J Dim = C.GB_DIM_J
 	K Dim = C.GB_DIM_K
+
+	Named Dim = C.GB_DIM_NAMED
 )
 
 // IsData reports whether d is a data dimension.

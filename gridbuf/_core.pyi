@@ -113,8 +113,8 @@ def empty(shape: Shape, dtype: _Float64 = "float64", **spec: Unpack[Spec]) -> ND
         The name of a layout, from `gridbuf.backends()`: gt4py's, GDP-3's, 'C' and 'F'.
         Default: without a layout, the backend of `gridbuf.set_default_backend`, else 'C'.
     dimensions, dims : str or sequence of str, optional
-        What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions. Default:
-        'IJK' as far as it goes, then '0', '1', ...
+        What each index means: 'I', 'J', 'K', or '0', '1', ... for data dimensions; in a sequence
+        also names of one's own. Default: 'IJK' as far as it goes, then '0', '1', ...
     aligned_index : sequence of int, optional
         The element that sits on the alignment boundary. Default: the lower halo, else zeros.
     halo : int or sequence of int or (low, high) pairs, optional

@@ -11,6 +11,7 @@ import numpy as np
 
 from gridbuf import _core
 from gridbuf.defaults import get_default_backend
+from gridbuf.names import joined
 from gridbuf.strides import boundary
 from gridbuf.validation import suggestion
 from gridbuf.wrapping import as_field
@@ -330,7 +331,7 @@ def _words(
 
 def _miss(field: _core.Field, wanted: dict[str, Any], plan: _core.Plan, what: str) -> NoReturn:
     raise ValueError(
-        f"require: {what}. Strides: expected {plan.strides} for dims {''.join(field.dims)}, found"
+        f"require: {what}. Strides: expected {plan.strides} for dims {joined(field.dims)}, found"
         f" {field.strides}. A proper copy: {_call(field, wanted)}"
     )
 
@@ -346,9 +347,7 @@ def _call(field: _core.Field, wanted: dict[str, Any]) -> str:
     data = "data"
     if not np.can_cast(field.dtype, dtype, "same_kind"):
         data = f"gridbuf.as_numpy(data).astype({name!r})"
-    spec: dict[str, Any] = {"dtype": name} | (
-        {"dims": field.dims} if hasattr(field, "__gt_dims__") else {}
-    )
+    spec: dict[str, Any] = {"dtype": name} | ({"dims": field.dims} if field._dims_given else {})
     spec |= {
         key: getattr(field, key) for key in ("halo", "origin") if getattr(field, key) is not None
     }

@@ -23,6 +23,7 @@ from gridbuf.like import (
     prepare,
     renamed,
 )
+from gridbuf.names import joined
 from gridbuf.positional_methods import PositionalMethods
 from gridbuf.validation import as_dtype
 from gridbuf.wrapping import array_protocol, naming
@@ -431,7 +432,7 @@ def _gt_domain(self: _core.Field) -> tuple[int, int, int]:
     missing = "".join(axis for axis in "IJK" if axis not in self.dims)
     if missing:
         raise ValueError(
-            f"gt_domain: the Field has the indices {''.join(self.dims)} and no {missing}; take it"
+            f"gt_domain: the Field has the indices {joined(self.dims)} and no {missing}; take it"
             " from one that has I, J and K"
         )
     size = dict(zip(self.dims, self.domain.shape, strict=True))
@@ -512,7 +513,7 @@ def _plan_hash(self: _core.Plan) -> int:
 
 def _plan_repr(self: _core.Plan) -> str:
     return (
-        f"Plan({''.join(self.dims)} {self.shape} {self.dtype}, strides={self.strides},"
+        f"Plan({joined(self.dims)} {self.shape} {self.dtype}, strides={self.strides},"
         f" aligned_index={self.aligned_index}, byte_alignment={self.byte_alignment},"
         f" alloc_nbytes={self.alloc_nbytes}, device={self.device!r})"
     )

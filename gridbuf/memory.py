@@ -18,6 +18,7 @@ from gridbuf import _core
 from gridbuf._core import MEMORY_DEVICE, MEMORY_HOST, MEMORY_MANAGED, MEMORY_PINNED
 from gridbuf._core import memory_id as buffer_id
 from gridbuf.docstrings import as_in
+from gridbuf.names import joined
 from gridbuf.validation import integer
 
 __all__ = ["LiveBuffer", "Report", "buffer_id", "report", "set_limit", "stats", "trim"]
@@ -229,7 +230,7 @@ class LiveBuffer(NamedTuple):
         what = (
             ""
             if self.plan is None
-            else f"{''.join(self.plan.dims)} {self.plan.shape} {self.plan.dtype}"
+            else f"{joined(self.plan.dims)} {self.plan.shape} {self.plan.dtype}"
         )
         where = "" if self.where is None else f"  {self.where}"
         pool = "" if self.pool == "host" else f"  {self.pool}"

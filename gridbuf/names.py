@@ -11,14 +11,21 @@ import numpy as np
 from gridbuf import _core
 
 MOST = 32  # indices
+LETTERS = ("I", "J", "K")
 
 
 def is_name(entry: object) -> bool:
     """Whether an entry is "I", "J", "K" or a data dimension: "0", "1", ..."""
     name = name_of(entry)
-    return name in ("I", "J", "K") or (
-        name.isdecimal() and len(name) < 10 and str(int(name)) == name
-    )
+    return name in LETTERS or (name.isdecimal() and len(name) < 10 and str(int(name)) == name)
+
+
+def is_dim(entry: object) -> bool:
+    """Whether an entry may name an index of a Field: as `is_name`, or an identifier; "IJ" is two
+    names.
+    """
+    name = name_of(entry)
+    return is_name(name) or (name.isidentifier() and not set(name) <= set(LETTERS))
 
 
 def own_name(obj: Any) -> str | None:
@@ -33,6 +40,17 @@ def own_name(obj: Any) -> str | None:
     return None
 
 
+def joined(dims: Iterable[str]) -> str:
+    """Dims in texts: gt4py's side by side, others with commas."""
+    names = tuple(dims)
+    return ("" if all(map(is_name, names)) else ", ").join(names)
+
+
+def dims_given(field: _core.Field) -> tuple[str, ...] | None:
+    """The names that a Field was given, also those that gt4py does not know; None without any."""
+    return field.dims if field._dims_given else None
+
+
 def first_entries(obj: Iterable[Any], n: int) -> tuple[Any, ...]:
     """At most n of what can be iterated over, which may never end."""
     return tuple(islice(obj, n))
@@ -43,9 +61,11 @@ def name_of(entry: Any) -> str:
     return str(entry) if own is None else own
 
 
-def read_names(given: Any, what: str, *, ordered: bool = True) -> tuple[str, ...]:
+def read_names(
+    given: Any, what: str, *, ordered: bool = True, own_names: bool = False
+) -> tuple[str, ...]:
     """Names of indices in any spelling: "IJ", a sequence, one axis, gtscript.Field[...]; a set
-    where their order says nothing.
+    where their order says nothing. `own_names`: identifiers are names too, in a sequence.
     """
     own = own_name(given)
     entries = (own,) if own is not None else given
@@ -62,10 +82,12 @@ def read_names(given: Any, what: str, *, ordered: bool = True) -> tuple[str, ...
         raise TypeError(f"{what} is {given!r}, which does not name indices") from error
     if len(names) > MOST:
         raise ValueError(f"{what} names more than {MOST} indices")
-    if not all(map(is_name, names)):
+    allowed = is_dim if own_names and not isinstance(given, str) else is_name
+    if not all(map(allowed, names)):
         raise ValueError(
             f"{what} {names} has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0',"
             " '1', '2', ..."
+            + ("; other names stand in a tuple, such as ('cell', 'K')" if own_names else "")
         )
     if len(set(names)) != len(names):
         raise ValueError(f"{what} {names} names an index twice")
@@ -159,6 +181,8 @@ def described_dims(obj: Any) -> tuple[str, ...] | None:
 
 def named(obj: Any) -> tuple[str, ...] | None:
     """The names of an object's indices, wherever it says them."""
+    if isinstance(obj, _core.Field):
+        return dims_given(obj)
     dims = get_dims(obj)
     is_field = hasattr(type(obj), "__gt_dims__")  # one without names of its own
     return described_dims(obj) if dims is None and not is_field else dims
@@ -168,7 +192,7 @@ def _transposition(obj: Any, dims: Iterable[Any] | None) -> tuple[int, ...] | No
     """How to permute obj's indices into the order of dims; None for as it is."""
     if dims is None:
         return None
-    own, wanted = named(obj), read_names(dims, "dims:")
+    own, wanted = named(obj), read_names(dims, "dims:", own_names=True)
     if own is None:
         return None
     if sorted(own) != sorted(wanted):
@@ -267,13 +291,14 @@ def as_cupy(obj: Any, dims: Iterable[Any] | None = None) -> Any:
 
 
 def canonical(dims: Iterable[str]) -> tuple[str, ...]:
-    """Dims in the order I, J, K, 0, 1, ..."""
-    return tuple(
-        sorted(
-            dims,
-            key=lambda d: (d not in "IJK", d if d in "IJK" else "", 0 if d in "IJK" else int(d)),
-        )
-    )
+    """Dims in the order I, J, K, 0, 1, ..., other names by the alphabet."""
+    return tuple(sorted(dims, key=_place))
+
+
+def _place(dim: str) -> tuple[int, int, str]:
+    if dim in LETTERS:
+        return 0, 0, dim
+    return (1, int(dim), "") if dim.isdecimal() else (2, 0, dim)
 
 
 def index_order(origin: Sequence[int], dims: Sequence[str]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.names import joined
 from gridbuf.validation import integer
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ FEW = 1000  # items of a GPU's memory that are copied to be shown
 
 def short(self: _core.Field) -> str:
     """One line: dims, shape, dtype, strides, origin, halo and memory."""
-    names = "".join(self.dims) if hasattr(self, "__gt_dims__") else "dims not given,"
+    names = joined(self.dims) if self._dims_given else "dims not given,"
     memory = self.plan.memory
     return (
         f"Field({names} {self.shape} {self.dtype}, strides={self.strides},"
@@ -77,7 +78,7 @@ def html(self: _core.Field) -> str:
 
     from gridbuf import explain
 
-    drawing = explain.html(self.plan, halo=self.halo, title="Field " + "".join(self.dims))
+    drawing = explain.html(self.plan, halo=self.halo, title="Field " + joined(self.dims))
     values, statistics = values_text(self), statistics_text(self)
     summary = escape(statistics or "values")
     if values is None:

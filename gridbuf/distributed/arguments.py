@@ -37,7 +37,7 @@ def connections(given: Any, what: str, form: str) -> Iterator[tuple[str, list[An
 
 
 def read_dims(dims: Any, ndim: int, of: str) -> tuple[str, ...]:
-    names = read_names(dims, "dims:")
+    names = read_names(dims, "dims:", own_names=True)
     if len(names) != ndim:
         raise ValueError(f"dims: {names} names {len(names)} indices, {of} has {ndim}")
     return names
@@ -51,11 +51,17 @@ def read_shape(shape: Any, what: str = "shape") -> tuple[int, ...]:
     return found
 
 
+def read_some_names(given: Any, what: str, dims: Sequence[str]) -> tuple[str, ...]:
+    """Some of dims, in any order; a text is one of them, or a letter for each."""
+    one = (given,) if isinstance(given, str) and given in dims else given
+    return read_names(one, what, ordered=False, own_names=True)
+
+
 def read_periodic(periodic: Any, dims: Sequence[str]) -> tuple[bool, ...]:
     switches = [*periodic] if isinstance(periodic, list | tuple) else [periodic]
     if any(isinstance(each, bool | np.bool_) for each in switches):
         raise TypeError(f"periodic: expected names of {tuple(dims)}, such as 'I', got {periodic!r}")
-    names = read_names(periodic, "periodic:", ordered=False)
+    names = read_some_names(periodic, "periodic:", dims)
     for name in names:
         if name not in dims:
             raise ValueError(f"periodic: {name!r} is not among the grid's dims {tuple(dims)}")
@@ -81,7 +87,7 @@ def read_halo(halo: Any, dims: Sequence[str]) -> Pairs:
 
 
 def read_faces(faces: Any, dims: Sequence[str], grid: Sequence[str]) -> tuple[str, ...]:
-    names = read_names(faces, "faces:", ordered=False)
+    names = read_some_names(faces, "faces:", dims)
     for name in names:
         if name not in dims:
             raise ValueError(f"faces: {name!r} is not among the field's dims {tuple(dims)}")

@@ -11,6 +11,7 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.boxes import Index
+from gridbuf.names import joined
 
 NAMED: Any = (_core.Field, _core.StorageBase)  # arrays whose dims have names
 SCALARS = int, float, complex, str, bytes, np.generic
@@ -55,7 +56,7 @@ class Partition(NamedTuple):
         shapes = ", ".join(" x ".join(map(str, tile)) for tile in self.tiles[:3])
         more = ", ..." if len(self.tiles) > 3 else ""
         counts = " x ".join(str(len(axis)) for axis in self.cuts[0])
-        return f"a grid of {shapes}{more} points along {''.join(self.dims)} cut {counts}"
+        return f"a grid of {shapes}{more} points along {joined(self.dims)} cut {counts}"
 
     def name_of(self, i: int) -> str:
         """A block of the rank as `repr` shows it."""

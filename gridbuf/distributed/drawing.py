@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
 from gridbuf.distributed.geometry.tiles import Topology
+from gridbuf.names import joined
 
 WIDE = 640.0  # of the picture
 MOST = 4096  # blocks that are drawn
@@ -48,7 +49,7 @@ def head(grid: Any) -> str:
     halo = " ".join(str(low) if low == high else f"{low}/{high}" for low, high in grid.halo)
     ranks = f"{grid.size} rank{'s' if grid.size > 1 else ''}"
     return (
-        f"{''.join(grid.dims)}: {tiles}{shape} in {blocks} blocks on {ranks}, halo {halo}; this is"
+        f"{joined(grid.dims)}: {tiles}{shape} in {blocks} blocks on {ranks}, halo {halo}; this is"
         f" rank {grid.rank}"
     )
 

@@ -40,7 +40,7 @@ from gridbuf.distributed.whole_fields.reductions import (
 )
 from gridbuf.docstrings import as_in
 from gridbuf.exact.sums import Total
-from gridbuf.names import read_names
+from gridbuf.names import joined, read_names
 from gridbuf.validation import boolean
 
 T = TypeVar("T")
@@ -120,7 +120,7 @@ class Grid:
         tiles = "" if len(self.tiles) == 1 else f"{len(self.tiles)} tiles of "
         shape = " x ".join(map(str, self.shape))
         return (
-            f"<Grid {''.join(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks}"
+            f"<Grid {joined(self.dims)}: {tiles}{shape} in {self._decomposition.number_of_blocks}"
             f" blocks, rank {self.rank} of {self.size} ({self.engine})>"
         )
 
@@ -318,7 +318,7 @@ class Grid:
         faces: Any,
         keywords: Any,
     ) -> Fields:
-        names = self.dims if dims is None else read_names(dims, "dims:")
+        names = self.dims if dims is None else read_names(dims, "dims:", own_names=True)
         staggered = read.read_faces(faces, names, self.dims)
         given = read.read_sizes(sizes, names, self.dims)
         if halo is None or not hasattr(halo, "__iter__"):

@@ -12,6 +12,7 @@ from typing import Any
 
 from gridbuf import _core
 from gridbuf.explain.picture import Halo, is_described, svg
+from gridbuf.names import joined
 
 
 def halo_pairs(halo: Iterable[Any] | None, ndim: int) -> tuple[tuple[int, int], ...]:
@@ -77,9 +78,7 @@ def text(plan: Any, *, halo: Iterable[Any] | None = None) -> str:
     pairs = halo_pairs(halo, plan.ndim)
     where = plan.device if isinstance(plan.device, str) else f"{plan.device[0]} {plan.device[1]}"
     memory = f" ({plan.memory} memory)" if plan.memory else ""
-    head = (
-        f"{''.join(plan.dims) or 'scalar'} {tuple(plan.shape)} of {plan.dtype} on {where}{memory}"
-    )
+    head = f"{joined(plan.dims) or 'scalar'} {tuple(plan.shape)} of {plan.dtype} on {where}{memory}"
     return "\n".join([head, "", *_index_table(plan, pairs, halo is not None), *_sentences(plan)])
 
 
@@ -142,7 +141,7 @@ def html(plan: Any, *, halo: Iterable[Any] | None = None, title: str | None = No
     True
     """
     pairs = halo_pairs(halo, plan.ndim)
-    heading = title if title is not None else f"Plan {''.join(plan.dims)}"
+    heading = title if title is not None else f"Plan {joined(plan.dims)}"
     shape = " &times; ".join(f"{n:,}" for n in plan.shape) or "scalar"
     rows = "".join(
         '<tr><td style="text-align:left;opacity:.65;padding:1px 12px 1px'

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.names import dims_given
 
 Field, StorageBase = _core.HostField, _core.StorageBase
 WEAK = (int, float, complex)  # Python's numbers, which take the dtype of the arrays around them
@@ -52,7 +53,7 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
     if type(obj) is np.ndarray:
         return None
     if type(obj) is Field:
-        return getattr(obj, "__gt_dims__", None)
+        return dims_given(obj)
     return tuple(obj.axes)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.gufunc.choosing import (
     KEYWORDS,
     Choosing,
@@ -19,6 +20,7 @@ from gridbuf.gufunc.choosing import (
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel, StateKernel, check_state
 from gridbuf.gufunc.operands import DTYPES, captured, parse_types, types_text
+from gridbuf.names import dims_given
 
 # ---- calls that run while the caller goes on ----
 
@@ -148,11 +150,8 @@ def resolution_of(g: Choosing, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     for out, number, old in zip(outs, types[g.nin :], given, strict=False):
         if out is None:
             array = np.asarray(old)
-            outputs.append(
-                Output(
-                    array.shape, array.dtype, array.strides, getattr(old, "__gt_dims__", None), True
-                )
-            )
+            names = dims_given(old) if isinstance(old, _core.Field) else None
+            outputs.append(Output(array.shape, array.dtype, array.strides, names, True))
         else:
             outputs.append(Output(out[0], DTYPES[number], out[1], out[2], False))
     return Resolution(

@@ -19,7 +19,16 @@ from typing import Any
 import xarray as xr
 
 from gridbuf import _core
-from gridbuf.names import as_numpy, entries_of, get_dims, is_name, shared_dims, shared_halo
+from gridbuf.names import (
+    as_numpy,
+    dims_given,
+    entries_of,
+    get_dims,
+    is_dim,
+    is_name,
+    shared_dims,
+    shared_halo,
+)
 from gridbuf.storage import Storage
 from gridbuf.storage.xarray import Held
 from gridbuf.validation import boolean, mapping
@@ -169,7 +178,7 @@ def to_dataarray(
     >>> gbx.from_dataarray(array, axes={"lon": "I", "lat": "J"}).halo
     ((1, 1), (0, 0))
     """
-    dims = get_dims(obj)
+    dims = dims_given(obj) if isinstance(obj, _core.Field) else get_dims(obj)
     if dims is None:
         raise ValueError(
             f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with"
@@ -262,7 +271,7 @@ def from_dataarray(
     array : DataArray
         Of host memory.
     axes : mapping, optional
-        The DataArray's dims to "I", "J", "K", "0", ...; needed where they are called otherwise.
+        The DataArray's dims to "I", "J", "K", "0", ..., for stencils. Others keep their names.
         Names that the array has not are ignored, so that one mapping serves a whole dataset.
     origin, halo : optional
         As for Field, in index order; else those of the Field or storage whose memory the array
@@ -279,7 +288,7 @@ def from_dataarray(
     TypeError
         When array is no DataArray, or not of host memory.
     ValueError
-        When dims are not all I, J, K or numbers; when origin or halo do not fit.
+        When a dim is neither an identifier nor a number; when origin or halo do not fit.
 
     Examples
     --------
@@ -295,11 +304,10 @@ def from_dataarray(
         )
     axes = mapping({} if axes is None else axes, "axes", "names of dims and of indices")
     dims = tuple(axes.get(dim, str(dim)) for dim in array.dims)
-    if not all(map(is_name, dims)):
+    if not all(map(is_dim, dims)):
         raise ValueError(
-            f"axes: the dims {dims} are not all I, J, K or numbers; say which is which, as in"
-            " {'lon': 'I'}, or choose one of the others first: array.isel(time=0); a stencil has"
-            " no time"
+            f"axes: the dims {dims} are not all identifiers or numbers; say which is which, as in"
+            " {'sea level': 'K'}"
         )
     if origin is None and halo is None:
         origin, halo = shared_halo(array, dims)

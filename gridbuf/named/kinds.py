@@ -24,7 +24,7 @@ from gridbuf.named.broadcasting import (
     lacking,
     positions,
 )
-from gridbuf.names import canonical, described_dims, get_dims, is_name
+from gridbuf.names import LETTERS, canonical, described_dims, dims_given, get_dims, is_dim
 from gridbuf.strides import slowest_first
 from gridbuf.wrapping import host_array
 
@@ -329,7 +329,7 @@ class FieldKind(Kind):
         return len({frozenset(names) for names in several}) == len(several)
 
     def may_name(self, name: str) -> bool:
-        return is_name(name)
+        return is_dim(name)
 
     def target(self, dst: Any, beside: tuple[Any, ...]) -> tuple[Names | None, tuple[int, ...]]:
         return names_of(dst), dst.shape
@@ -347,9 +347,9 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
     if isinstance(obj, np.ndarray):
         return None
     if type(obj) is _core.HostField:  # C has read its names
-        return getattr(obj, "__gt_dims__", None)
-    dims = get_dims(obj)
-    return dims if dims is not None and all(map(is_name, dims)) else None
+        return dims_given(obj)
+    dims = dims_given(obj) if isinstance(obj, Field) else get_dims(obj)
+    return dims if dims is not None and all(map(is_dim, dims)) else None
 
 
 def takes(obj: Any) -> bool:
@@ -480,14 +480,14 @@ def _slowest_first(lead: _core.Field, frame: Frame) -> tuple[int, ...]:
         return tuple(names.index(own[i]) for i in order if own[i] in names)
     # No operand knows where all indices belong. Data dimensions are slowest; I, J, K go as they do
     # in lead.
-    letters = [own[i] for i in order if own[i] in "IJK"]
+    letters = [own[i] for i in order if own[i] in LETTERS]
     backwards = len(letters) > 1 and letters[-1] == min(letters)
     wanted = canonical(names)
-    spatial = [name for name in wanted if name in "IJK"]
+    spatial = [name for name in wanted if name in LETTERS]
     return tuple(
         names.index(n)
         for n in (
-            *(n for n in wanted if n not in "IJK"),
+            *(n for n in wanted if n not in LETTERS),
             *(spatial[::-1] if backwards else spatial),
         )
     )
@@ -498,8 +498,8 @@ def _slowest_first(lead: _core.Field, frame: Frame) -> tuple[int, ...]:
 
 def named(values: Any) -> Any:
     """Values for assignment: a Field where they have names, else as they are."""
-    dims = get_dims(values) or described_dims(values)
-    if dims is None or not all(map(is_name, dims)):
+    dims = names_of(values) or described_dims(values)
+    if dims is None:
         return values
     try:
         return Field(values)

@@ -191,7 +191,33 @@ int gb_py_halo(PyObject *obj, int ndim, int64_t *out, int room) {
 
 enum { NO_DIM = GB_DIM_I - 1 };
 
-/* Code of one name, or NO_DIM. */
+/* Names of the user's own, in the order of first use. Forked children go on with a copy. */
+enum { MOST_NAMES = 4096 };
+static char *own_names[MOST_NAMES];
+static int32_t known_names;
+
+const char *gb_py_own_name(int32_t code) { return own_names[code - GB_DIM_NAMED]; }
+
+/* Code of an identifier; "IJ" is two names. NO_DIM: `name` is none, or there is an error. */
+static int32_t code_of_own(PyObject *name, const char *text) {
+    if (!PyUnicode_IsIdentifier(name) || text[strspn(text, "IJK")] == 0) return NO_DIM;
+    for (int32_t i = 0; i < known_names; i++)
+        if (strcmp(own_names[i], text) == 0) return GB_DIM_NAMED + i;
+    if (known_names == MOST_NAMES) {
+        PyErr_Format(PyExc_ValueError, "dims: %R is one name more than the %d of a process", name,
+                     MOST_NAMES);
+        return NO_DIM;
+    }
+    char *copy = strdup(text);
+    if (!copy) {
+        PyErr_NoMemory();
+        return NO_DIM;
+    }
+    own_names[known_names] = copy;
+    return GB_DIM_NAMED + known_names++;
+}
+
+/* Code of I, J, K or a number, or NO_DIM. */
 static int32_t dim_code(const char *s, Py_ssize_t n) {
     if (n == 1 && s[0] >= 'I' && s[0] <= 'K') return GB_DIM_OF(s[0]);
     if (n < 1 || n > 9 || (s[0] == '0' && n > 1)) return NO_DIM;
@@ -215,7 +241,7 @@ static int bad_dim(const char *arg, PyObject *obj) {
     if (!PyErr_Occurred())
         PyErr_Format(PyExc_ValueError,
                      "%s: %R has an unknown name; allowed are 'I', 'J', 'K' (capitals) and '0', "
-                     "'1', '2', ...",
+                     "'1', '2', ...; other names stand in a tuple, such as ('cell', 'K')",
                      arg, obj);
     return -1;
 }
@@ -265,18 +291,23 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
         PyObject *name = name_of(PyTuple_GetItem(sequence, i));
         Py_ssize_t len = 0;
         const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
-        if (!s || (out[i] = dim_code(s, len)) == NO_DIM) n = bad_dim(arg, obj);
+        if (s) out[i] = dim_code(s, len);
+        if (s && out[i] == NO_DIM) out[i] = code_of_own(name, s);
+        if (!s || out[i] == NO_DIM) n = bad_dim(arg, obj);
         Py_XDECREF(name);
     }
     return n < 0 ? -1 : repeated(arg, obj, out, (int)n);
 }
 
+static PyObject *dim_name(int32_t dim) {
+    if (dim >= GB_DIM_NAMED) return PyUnicode_FromString(gb_py_own_name(dim));
+    if (dim >= 0) return PyUnicode_FromFormat("%d", dim);
+    return PyUnicode_FromStringAndSize(&(char){GB_DIM_LETTER(dim)}, 1);
+}
+
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim) {
     PyObject *tuple = PyTuple_New(ndim);
-    for (int i = 0; tuple && i < ndim; i++)
-        gb_py_put(&tuple, i,
-                  dims[i] < 0 ? PyUnicode_FromStringAndSize(&(char){GB_DIM_LETTER(dims[i])}, 1)
-                              : PyUnicode_FromFormat("%d", dims[i]));
+    for (int i = 0; tuple && i < ndim; i++) gb_py_put(&tuple, i, dim_name(dims[i]));
     return tuple;
 }
 

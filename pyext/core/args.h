@@ -24,6 +24,8 @@ int gb_py_in_ranks(PyObject *layout);
 /* Pairs (low, high); out has 2 * room entries. An int is the width for each of ndim dims. */
 int gb_py_halo(PyObject *obj, int ndim, int64_t *out, int room);
 PyObject *gb_py_dims_tuple(const int32_t *dims, int ndim);
+/* The name behind a code from GB_DIM_NAMED on. */
+const char *gb_py_own_name(int32_t code);
 PyObject *gb_py_ints_tuple(const int64_t *values, int n);
 PyObject *gb_py_pairs_tuple(const int64_t *pairs, int n); /* ((low, high), ...) */
 /* Improve the pending error of PyArg_ParseTupleAndKeywords: an unknown keyword gets a suggestion

@@ -213,6 +213,8 @@ static int read_dims(PyObject **slots, gb_request *r, gb_py_meta *meta) {
 static const char *index_name(char *text, size_t room, const int32_t *dims, int i) {
     int32_t code = dims ? dims[i] : GB_DIM_I + i;
     if (code < 0) snprintf(text, room, "%c (index %d)", GB_DIM_LETTER(code), i);
+    else if (code >= GB_DIM_NAMED)
+        snprintf(text, room, "%.12s (index %d)", gb_py_own_name(code), i);
     else snprintf(text, room, "index %d", i);
     return text;
 }

@@ -36,10 +36,18 @@ extern PyTypeObject *gb_py_FieldType, *gb_py_HostFieldType, *gb_py_DeviceFieldTy
 #define gb_py_is_plain_field(obj) \
     (Py_TYPE(obj) == gb_py_HostFieldType && ((gb_py_field *)(obj))->location.kind == GB_PY_HEAP)
 
-/* The names that were given, or None. */
+/* Whether an index has a name that gt4py does not know. */
+static inline int gb_py_has_own_names(const gb_py_field *f) {
+    for (int i = 0; i < f->geometry.ndim; i++)
+        if (f->geometry.dims[i] >= GB_DIM_NAMED) return 1;
+    return 0;
+}
+
+/* The names that were given, or None where gt4py does not know them all. */
 static inline PyObject *gb_py_dims_given(const gb_py_field *f) {
-    return f->dims_given ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim)
-                         : Py_NewRef(Py_None);
+    return f->dims_given && !gb_py_has_own_names(f)
+               ? gb_py_dims_tuple(f->geometry.dims, f->geometry.ndim)
+               : Py_NewRef(Py_None);
 }
 
 /* A Field's own block of the driver, or NULL. Borrowed. */

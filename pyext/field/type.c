@@ -100,7 +100,7 @@ static PyObject *get_own_plan(PyObject *self, void *_) {
 }
 
 /* gt4py asks each argument of each call for both attributes, so their texts are made once. */
-static PyObject *no_dims, *no_origin;
+static PyObject *no_dims, *no_origin, *own_names;
 
 static PyObject *no_attribute(PyObject *text) {
     PyErr_SetObject(PyExc_AttributeError, text);
@@ -109,7 +109,7 @@ static PyObject *no_attribute(PyObject *text) {
 
 static PyObject *get_gt_dims(PyObject *self, void *_) {
     if (!of(self)->dims_given) return no_attribute(no_dims);
-    return get_dims(self, NULL);
+    return gb_py_has_own_names(of(self)) ? no_attribute(own_names) : get_dims(self, NULL);
 }
 
 /* In the order I, J, K, then ascending data dimensions: gt4py transposes an array by __gt_dims__
@@ -118,6 +118,7 @@ static PyObject *get_gt_dims(PyObject *self, void *_) {
 static PyObject *get_gt_origin(PyObject *self, void *_) {
     gb_py_field *f = of(self);
     if (!f->origin) return no_attribute(no_origin);
+    if (gb_py_has_own_names(f)) return no_attribute(own_names);
     int n = f->geometry.ndim;
     int64_t sorted[GB_MAXDIMS];
     for (int i = 0; i < n; i++) {
@@ -300,7 +301,9 @@ int gb_py_field_init(PyObject *module) {
         "this Field has no __gt_dims__: no dims were given, so a stencil's annotation decides");
     no_origin =
         PyUnicode_FromString("this Field has no __gt_origin__: neither origin nor halo was given");
-    if (!no_dims || !no_origin) return -1;
+    own_names = PyUnicode_FromString("this Field has no __gt_dims__ and __gt_origin__: gt4py's "
+                                     "stencils know I, J, K and numbers, not all of its dims");
+    if (!no_dims || !no_origin || !own_names) return -1;
     if (gb_py_add_type(module, &gb_py_FieldType,
                        (PyType_Spec){"gridbuf.Field", sizeof(gb_py_field), 0,
                                      GB_PY_OPEN | Py_TPFLAGS_HAVE_GC, field_slots},

@@ -160,8 +160,10 @@ def test_other_names_are_translated_both_ways() -> None:
         back.dims == ("lat", "lon") and back.attrs["units"] == "K" and not back.coords
     )  # of another size
     assert set(gbx.to_dataarray(field, like=array, axes=axes).coords) == {"lat", "area"}
+    kept = gbx.from_dataarray(array)
+    assert kept.dims == gbx.to_dataarray(kept + kept).dims == ("lat", "lon")
     with pytest.raises(ValueError, match="axes: the dims"):
-        gbx.from_dataarray(array)
+        gbx.from_dataarray(array.rename(lat="sea level"))
     with pytest.raises(ValueError, match="does not name its indices"):
         gbx.to_dataarray(np.zeros(3))
 
@@ -247,8 +249,7 @@ def dataset() -> xr.Dataset:
 def test_one_mapping_serves_a_dataset(dataset: xr.Dataset) -> None:
     assert gbx.from_dataarray(dataset.oro, axes=AXES).dims == ("J", "I")
     assert gbx.from_dataarray(dataset.h.isel(time=0), axes=AXES).dims == ("K", "J", "I")
-    with pytest.raises(ValueError, match=r"array.isel\(time=0\); a stencil has no time"):
-        gbx.from_dataarray(dataset.h, axes=AXES)
+    assert "time" in gbx.from_dataarray(dataset.h, axes=AXES).dims  # which no stencil takes
 
 
 @pytest.mark.parametrize("halo", [(1, 2, 0), ((1, 2), (0, 1), (1, 0))])

@@ -121,7 +121,9 @@ func (p *Answer) setDims(s *alloc.Spec) error {
 	copy(base, s.Dims)
 	next := alloc.Dim(0)
 	for _, d := range base {
-		next = max(next, d+1)
+		if d < alloc.Named {
+			next = max(next, d+1)
+		}
 	}
 	for i := range p.Dims[len(base):] {
 		p.Dims[len(base)+i] = next + alloc.Dim(i)
@@ -323,8 +325,9 @@ func rank(p *alloc.Preset, dims []alloc.Dim, out []int32) {
 			out[i] = int32(len(dims) - 1 - i)
 		case alloc.ByName:
 			out[i] = 0
-			for _, e := range dims {
-				if slowness(p, e) < slowness(p, d) {
+			for k, e := range dims {
+				a, b := slowness(p, e), slowness(p, d)
+				if a < b || a == b && k < i {
 					out[i]++
 				}
 			}
@@ -335,8 +338,12 @@ func rank(p *alloc.Preset, dims []alloc.Dim, out []int32) {
 }
 
 // slowness orders dimensions within a layout: data dimensions are the slowest,
-// 0 before 1, then the cartesian axes as the preset names them.
+// 0 before 1, then names of the user's own as they come, then the cartesian axes
+// as the preset names them.
 func slowness(p *alloc.Preset, d alloc.Dim) int64 {
+	if d >= alloc.Named {
+		return int64(alloc.Named)
+	}
 	if d.IsData() {
 		return int64(d)
 	}

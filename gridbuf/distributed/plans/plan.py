@@ -25,6 +25,7 @@ from gridbuf.distributed.plans.engines import Engine, Quick, Transport
 from gridbuf.distributed.plans.layouts import HOST, as_field, gpu_of, layout_of
 from gridbuf.distributed.plans.vectors import refuse_item
 from gridbuf.docstrings import as_in
+from gridbuf.names import joined
 
 NOT_YET = Quick(lambda *fields: None, lambda: None)
 MOST_DISTANCES = 16  # remembered by a plan
@@ -398,7 +399,7 @@ class Plan:
             self._apart.add(distances)
 
     def __str__(self) -> str:
-        what = ", ".join(f"{b.name} ({b.dtype}, {''.join(b.dims)})" for b in self.bounds)
+        what = ", ".join(f"{b.name} ({b.dtype}, {joined(b.dims)})" for b in self.bounds)
         lines = [f"plan {self.number}: {what}; {len(self.copies)} copies within the rank"]
         shared: Any = getattr(self._transport, "shared", ((), ()))
         for word, found, peers in (
