@@ -269,7 +269,9 @@ def applied(step: list[Any], values: list[Any], held: Any) -> Any:
     if kind == "where":
         return np.where(at(step[1]), at(step[2]), at(step[3]))
     if kind == "clip":
-        return np.clip(at(step[1]), at(step[2]), at(step[3]))
+        # Of 0.0 and -0.0 NumPy's loop gives the one or the other, by how bounds of memory lie.
+        zero = 0 if int in map(type, step[2:4]) else None
+        return np.clip(*(at(p) if zero is None else at(p) + zero for p in step[1:4]))
     if kind == "astype":
         return at(step[1]).astype(step[2])
     if kind == "copy":
