@@ -128,12 +128,13 @@ demo: wheel mpi
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[demo]"
 	cd examples && $(abspath $(VENV))/bin/python -m demo --output $(CURDIR)/demo-output $(ARGS)
 
-## make pictures  docs/*.png anew: the demo's, the machine's limits, points that failed; alone on
-##                the machine, for they show times
+## make pictures  docs/*.png and fused.svg anew: the demo, the limits of the machine, points that
+##                failed; alone on the machine, for they show times
 pictures: demo
 	cp demo-output/gridbuf-demo.png docs/demo.png
 	cp demo-output/gridbuf-demo-steps.png docs/steps.png
 	$(PY) bench/limits.py
+	$(PY) bench/fused_picture.py
 	$(PY) examples/gufunc_failed_points.py
 
 ## make test    everything: Go, Python on every interpreter found, types, lint, every consumer

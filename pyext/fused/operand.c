@@ -59,8 +59,10 @@ int gb_py_given_set(gb_py_given *g, PyObject *obj, int role) {
     g->ndim = l.ndim;
     g->object = Py_XNewRef(l.meta);
     g->plan = Py_XNewRef(own_plan(l.field));
-    memcpy(g->words, l.shape, n * sizeof *g->words);
-    memcpy(g->words + n, l.strides, n * sizeof *g->words);
+    for (size_t d = 0; d < n; d++) { /* NULL of an array without indices */
+        g->words[d] = l.shape[d];
+        g->words[n + d] = l.strides[d];
+    }
     if (!l.field) return 0;
     g->dims_given = l.field->dims_given;
     g->has_origin = l.field->origin != NULL;
@@ -80,7 +82,7 @@ void gb_py_given_clear(gb_py_given *g) {
 }
 
 static int same_words(const int64_t *a, const int64_t *b, size_t n) {
-    return memcmp(a, b, n * sizeof *a) == 0;
+    return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
 }
 
 static int same_field(const gb_py_given *g, const gb_py_field *f) {

@@ -152,7 +152,7 @@ static PyObject *plan_for(PyObject *meta, PyArrayObject *found) {
     asked.meta = meta;
     asked.type = PyArray_TYPE(found);
     asked.n = PyArray_NDIM(found);
-    memcpy(asked.shape, PyArray_DIMS(found), (size_t)asked.n * sizeof *asked.shape);
+    for (int d = 0; d < asked.n; d++) asked.shape[d] = PyArray_DIM(found, d); /* of none: NULL */
     planned *slot = plan_slot(&asked);
     if (slot->meta == meta && slot->type == asked.type && slot->n == asked.n &&
         memcmp(slot->shape, asked.shape, sizeof asked.shape) == 0)
