@@ -1,7 +1,7 @@
 """Arrays of another process: attaching and letting go, and what is left after kills.
 
-`python bench/bench_share.py` prints the figures; needs Go. A client's attach is a connection of its
-own, a message each way and a mapping; "let go" is the end of all that.
+`python bench/bench_share.py` prints the figures; needs Go. A client's attach is a message each way
+and a mapping, and a connection where none waits; "let go" is the end of all that.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The client of a share server (Go's package share, whose documentation has the protocol).
 
-A connection is the reference to one attached array: it ends with the mapping, and so with the last
-view of the Field, or with this process.
+A connection is the reference to one attached array. With the last view of the Field the server is
+told that the array is released, and the connection waits for the next attach.
 """
 
 import errno
@@ -26,11 +26,26 @@ _VERSION = 1
 _PATIENCE = struct.pack("ll", 10, 0)  # the time that the server may take: seconds, microseconds
 _LONGEST = 1 << 20  # bytes of a message
 _LENGTH = struct.Struct("<I")  # before each message
+_RELEASE = b'\x1f\0\0\0{"version": 1, "op": "release"}'
+_File = tuple[int, int]  # of a socket: its device and inode
 
 
 def attach(address: str, name: str, writable: bool) -> Field:
     """A Field over an array that the server of an address offers."""
-    connection = _connect(address)
+    path = _path(address)
+    file = _file(path)
+    while (connection := _idle_connection(file)) is not None:
+        try:
+            return _attached(connection, file, address, name, writable)
+        except ConnectionError:
+            pass  # the server has ended it meanwhile
+    return _attached(_connect(path), file, address, name, writable)
+
+
+def _attached(
+    connection: socket.socket, file: _File, address: str, name: str, writable: bool
+) -> Field:
+    forks = _forks
     try:
         request = {"op": "attach", "name": name, "writable": writable}
         answer, descriptors = _ask(connection, address, request)
@@ -43,8 +58,9 @@ def attach(address: str, name: str, writable: bool) -> Field:
             for descriptor in descriptors:
                 os.close(descriptor)
         field = Field(array, dims=description.get("dims"), halo=description.get("halo"))
-        # The socket is closed when the mapping goes, which every view of the array keeps.
-        weakref.finalize(array.base, os.close, connection.detach()).atexit = False
+        # Every view of the array keeps the mapping.
+        last = weakref.finalize(array.base, _release, connection.detach(), file, forks)
+        last.atexit = False
         return field
     except BaseException:
         connection.close()
@@ -53,7 +69,7 @@ def attach(address: str, name: str, writable: bool) -> Field:
 
 def names(address: str) -> tuple[str, ...]:
     """The arrays that the server of an address offers."""
-    with _connect(address) as connection:
+    with _connect(_path(address)) as connection:
         answer, descriptors = _ask(connection, address, {"op": "names"})
     for descriptor in descriptors:
         os.close(descriptor)
@@ -63,7 +79,7 @@ def names(address: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _connect(address: str) -> socket.socket:
+def _path(address: str) -> str:
     if not isinstance(address, str):
         raise TypeError(f"address: expected a str, got {address!r}")
     kind, _, path = address.partition(":")
@@ -71,6 +87,10 @@ def _connect(address: str) -> socket.socket:
         raise ValueError(f"address: {address!r}; give 'unix:' and the path of a socket")
     if sys.platform != "linux":
         raise RuntimeError("attach: processes share arrays on Linux only")
+    return path
+
+
+def _connect(path: str) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         # Timeouts of the system, not of Python: connect then waits where many clients come at once.
@@ -80,7 +100,7 @@ def _connect(address: str) -> socket.socket:
     except OSError as error:
         connection.close()
         if error.errno is None:
-            raise ValueError(f"address: {address!r}: {error}") from None
+            raise ValueError(f"address: {path!r}: {error}") from None
         number = errno.ETIMEDOUT if error.errno == errno.EAGAIN else error.errno
         raise OSError(number, f"address: {os.strerror(number)}", path) from None
     return connection
@@ -136,6 +156,64 @@ def _decoded(text: bytes, address: str) -> dict[str, Any]:
     if "error" in answer:
         raise ValueError(f"{answer['error']} (the server of {address})")
     return answer
+
+
+# ---- connections that wait for the next attach ----
+#
+# A forked child holds the arrays of its parent, until their connections are closed in both. So a
+# connection that was open at a fork is closed and not used again.
+
+_MOST_IDLE = 4
+_idle: list[tuple[_File, int]] = []
+_forks = 0
+
+
+def close_idle() -> None:
+    """Close the connections that no array uses."""
+    while _idle:
+        os.close(_idle.pop()[1])
+
+
+def _before_fork() -> None:
+    global _forks
+    _forks += 1
+    close_idle()
+
+
+os.register_at_fork(before=_before_fork)
+
+
+def _file(path: str) -> _File:
+    """The socket file that is at a path now: another server has another one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)  # connecting says what is wrong
+    return (found.st_dev, found.st_ino)
+
+
+def _idle_connection(file: _File) -> socket.socket | None:
+    while True:
+        try:
+            of, descriptor = _idle.pop()
+        except IndexError:  # a list is safe for threads, and finalizers run in any
+            return None
+        if of == file:
+            return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor)
+        os.close(descriptor)
+
+
+def _release(descriptor: int, file: _File, forks: int) -> None:
+    """Tell the server that the array of a connection is not used any more."""
+    if forks == _forks and len(_idle) < _MOST_IDLE:
+        try:
+            os.write(descriptor, _RELEASE)
+        except OSError:
+            pass  # the server has ended
+        else:
+            _idle.append((file, descriptor))
+            return
+    os.close(descriptor)
 
 
 # ---- from a description to memory ----

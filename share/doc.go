@@ -34,6 +34,7 @@
 //
 //	{"version": 1, "op": "names"}
 //	{"version": 1, "op": "attach", "name": "salt", "writable": true}
+//	{"version": 1, "op": "release"}
 //
 // The answer to the first is {"version": 1, "names": ["salt"]}, to the second a description, with
 // which the descriptor of the memfd comes as SCM_RIGHTS, on the first byte:
@@ -45,5 +46,6 @@
 // bytes is the size of the memfd, offset where element 0 lies in it, strides are bytes, typestr is
 // NumPy's. What cannot be answered gives {"version": 1, "error": "..."}. The connection is the
 // reference to all that was attached through it: closing it lets go, and so does the end of a
-// client, kill -9 included.
+// client, kill -9 included. A release, which has no answer, lets go of all that the connection has
+// attached, and leaves it open for the next attach.
 package share

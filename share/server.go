@@ -289,7 +289,7 @@ func (s *Server) serve(conn *net.UnixConn) {
 	defer func() {
 		_ = recover() // the client is let go
 		closeConn(conn)
-		s.letGo(conn)
+		s.leave(conn)
 		s.running.Done()
 	}()
 	in := bufio.NewReaderSize(conn, 512)
@@ -302,6 +302,9 @@ func (s *Server) serve(conn *net.UnixConn) {
 			return
 		}
 		reply, file := s.reply(conn, &r)
+		if reply == nil {
+			continue
+		}
 		err := conn.SetWriteDeadline(time.Now().Add(patience)) // of a client that does not read
 		if err == nil {
 			err = send(conn, reply, file)
@@ -312,8 +315,8 @@ func (s *Server) serve(conn *net.UnixConn) {
 	}
 }
 
-// reply is the answer to a request and the descriptor that goes with it, or -1. What a client
-// attaches is held for it from here on.
+// reply is the answer to a request and the descriptor that goes with it, or -1; a release has no
+// answer. What a client attaches is held for it from here on.
 func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -324,8 +327,12 @@ func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) 
 				"has version %d", r.Version, int(version))), -1
 	case r.Op == "names":
 		return encode(answer{Version: version, Names: s.names()}), -1
+	case r.Op == "release":
+		s.release(conn)
+		return nil, -1
 	case r.Op != "attach":
-		return failure(alloc.ErrInvalid.Errorf("op %q is not known; known are attach and names",
+		return failure(alloc.ErrInvalid.Errorf("op %q is not known; known are attach, names "+
+			"and release",
 			r.Op)), -1
 	}
 	o := s.offers[r.Name]
@@ -345,11 +352,18 @@ func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) 
 
 func failure(err error) []byte { return encode(answer{Version: version, Error: err.Error()}) }
 
-func (s *Server) letGo(conn *net.UnixConn) {
+// leave ends what a client holds, and forgets it.
+func (s *Server) leave(conn *net.UnixConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := s.clients[conn]
+	s.release(conn)
 	delete(s.clients, conn)
+}
+
+// release ends what a client holds.
+func (s *Server) release(conn *net.UnixConn) {
+	held := s.clients[conn]
+	s.clients[conn] = nil
 	for _, o := range held {
 		o.holders--
 		if o.holders == 0 && o.withdrawn {

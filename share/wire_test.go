@@ -52,7 +52,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
 	for text, want := range map[string]string{
 		`{"version": 2, "op": "names"}`: "version 2 of the protocol",
-		`{"version": 1, "op": "steal"}`: "known are attach and names",
+		`{"version": 1, "op": "steal"}`: "known are attach, names and release",
 		`{"op": "names"}`:               "version 0 of the protocol",
 		`{"version": 1, `:               "not the JSON expected",
 		`[]`:                            "not the JSON expected",
@@ -102,6 +102,11 @@ func TestOneConnectionAttachesSeveralTimes(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Equal(t, 10, server.Holders("a"))
+	_, err := conn.Write(framed(`{"version": 1, "op": "release"}`))
+	require.NoError(t, err)
+	require.NoError(t, server.Wait(t.Context(), "a"))
+	closeFile(t, attachedFile(t, conn, "a")) // the release had no answer
+	assert.Equal(t, 1, server.Holders("a"))
 	require.NoError(t, conn.Close())
 	require.NoError(t, server.Wait(t.Context(), "a"))
 }

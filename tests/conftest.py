@@ -46,7 +46,8 @@ def stale() -> str | None:
         for f in room.rglob("*.[cgh]*")
         if f.suffix in (".c", ".h", ".go") and not f.name.endswith("_test.go")
     ]
-    newer = sum(f.stat().st_mtime > extension.stat().st_mtime for f in edited)
+    built = max(f.stat().st_mtime for f in extension.parent.glob("_*.so"))  # of C, and of Go
+    newer = sum(f.stat().st_mtime > built for f in edited)
     return (
         f"gridbuf: {newer} files of C and Go are newer than {extension.name}; make build"
         if newer

@@ -14,6 +14,7 @@ PLANS = [
     "12 --dtype int8",
     "12 12 7 2 --layout 0 K J I --halo 1 1:2 0 0",
     "12 12 7 2 --layout 3 1 2 0",
+    "12 12 --layout 4294967296 1",
     "5 6 7 --device gpu --backend gt:gpu",
     "5 6 7 --device gpu:1 --memory managed",
     "5 6 7 --axes KJI --layout 2 1 0 --padding yes",

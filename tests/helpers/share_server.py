@@ -20,6 +20,8 @@ from typing import Any
 import pytest
 from eventually import eventually
 
+from gridbuf import share_client
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -49,7 +51,9 @@ def command() -> Path:
 
 
 class Server:
-    """A share server; `holders` is how many connections clients have to it."""
+    """A share server; `holders` is how many connections with arrays clients have to it: those of
+    this process which no array uses are closed first.
+    """
 
     def __init__(self, *words: str) -> None:
         self.address = words[0]
@@ -76,8 +80,13 @@ class Server:
         return found
 
     @property
-    def holders(self) -> int:
+    def connections(self) -> int:
         return self._count() - self._sockets
+
+    @property
+    def holders(self) -> int:
+        share_client.close_idle()
+        return self.connections
 
     def let_go(self) -> bool:
         """Whether no client holds anything, soon."""

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from eventually import eventually
 from in_child import forked, python
 from share_server import Server, answering, serving
 
 import gridbuf as gb
+from gridbuf import share_client
 
 SHAPE = ["12", "13", "7"]
 LAYOUT = ["--backend", "gt:cpu_ifirst", "--halo", "3", "2:1", "0"]
@@ -101,6 +103,7 @@ def test_views_keep_the_memory_and_the_last_one_lets_go(server: Server) -> None:
         assert np.asarray(views.pop()).ravel()[0] == 4
     gc.collect()
     assert server.let_go()
+    share_client.close_idle()
     assert len(os.listdir("/proc/self/fd")) == before
 
 
@@ -154,6 +157,60 @@ def test_another_user_is_refused(address: str) -> None:
         assert forked(admitted) == 0
 
 
+def test_a_connection_serves_the_next_attach(server: Server) -> None:
+    for i in range(10):
+        field = gb.attach(server.address, "TS"[i % 2], writable=True)
+        assert field[0, 0, 0] == i // 2
+        field[0, 0, 0] += 1
+        assert server.connections == 1
+        del field
+        gc.collect()
+    several = [gb.attach(server.address, "T") for _ in range(10)]
+    assert server.connections == 10
+    del several
+    gc.collect()
+    assert eventually(lambda: server.connections == 4)
+    assert server.let_go()
+
+
+def test_a_connection_of_a_server_that_has_ended_is_not_used(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/s"
+    for kill in (True, False, True):
+        with serving(address, "T", "4", "4") as server:
+            field = gb.attach(address, "T")
+            assert server.holders == 1
+            del field
+            gc.collect()
+            if kill:
+                server.process.kill()
+                server.process.wait()
+                with pytest.raises(ConnectionRefusedError):
+                    gb.attach(address, "T")
+
+
+def test_a_connection_is_not_shared_with_a_forked_child(server: Server) -> None:
+    field = gb.attach(server.address, "T", writable=True)
+    idle = gb.attach(server.address, "T")
+    del idle
+    gc.collect()
+
+    def attach_and_let_go() -> None:
+        """The field of the parent, and one of the child's own."""
+        nonlocal field
+        for _ in range(3):
+            own = gb.attach(server.address, "T", writable=True)
+            own[0, 0, 0] += 1
+            del own
+        del field
+        gc.collect()
+
+    assert forked(attach_and_let_go) == 0
+    assert field[0, 0, 0] == 3
+    assert eventually(lambda: server.holders == 1)
+    del field
+    assert server.let_go()
+
+
 def test_a_forked_child_holds_what_its_parent_held(server: Server) -> None:
     field = gb.attach(server.address, "T", writable=True)
     ready, go = os.pipe(), os.pipe()
@@ -203,11 +260,9 @@ def test_names_that_are_not_offered_and_words_for_yes(server: Server) -> None:
 
 
 def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gridbuf import share_client
-
-    monkeypatch.setattr(share_client, "_PATIENCE", share_client.struct.pack("ll", 0, 10_000))
     with answering(tmp_path / "s", b"", []) as address, pytest.raises(ConnectionResetError):
         gb.attach(address, "T")
+    monkeypatch.setattr(share_client, "_PATIENCE", share_client.struct.pack("ll", 0, 10_000))
     with serving(f"unix:{tmp_path}/s", "T", "4") as server:
         os.kill(server.process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WNOWAIT)  # it stops in a moment

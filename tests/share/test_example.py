@@ -1,5 +1,6 @@
 """examples/sharing: a service in Go and a model in Python on one field, as the tutorial says."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from pages_of_docs import blocks
 from share_server import ROOT, build, serving
+
+import gridbuf as gb
 
 EXAMPLE = ROOT / "examples" / "sharing"
 TUTORIAL = (ROOT / "docs" / "tutorials" / "sharing.md").read_text()
@@ -23,6 +26,26 @@ def test_the_calls_of_the_page(tmp_path: Path) -> None:
         exec(block.text.replace("unix:/run/user/1000/ocean", address), names)
         assert names["salt"].readonly and not names["heat"].readonly
         names.clear()
+
+
+@pytest.mark.slow
+def test_the_service_hears_that_a_field_is_released(tmp_path: Path) -> None:
+    """Server.Wait ends while the model goes on, with its connection open for the next attach."""
+    build("./examples/sharing", tmp_path / "sharing")
+    address = f"unix:{tmp_path}/ocean"
+    service = subprocess.Popen([tmp_path / "sharing", address], stdout=subprocess.PIPE, text=True)
+    assert service.stdout is not None
+    assert service.stdout.readline() == f"offered at {address}\n"
+    heat = gb.attach(address, "heat", writable=True)
+    heat[3, 3, 3] = 200
+    first, heat = heat, gb.attach(address, "heat")
+    del first
+    assert heat[3, 3, 3] == 200
+    assert service.poll() is None
+    del heat
+    gc.collect()
+    said, _ = service.communicate(timeout=60)
+    assert (said, service.returncode) == ("largest value: 200.000\n", 0)
 
 
 @pytest.mark.slow
