@@ -372,24 +372,29 @@ func (r *reader) values() []int {
 	return values
 }
 
-func fuse(encoding []int64, program **C.gb_gu_fused) error {
+func readFused(encoding []int64) (*gufunc.Fused, error) {
 	r := reader{encoding: encoding}
 	inputs, parameters := r.types(), r.types()
 	var steps []gufunc.Step
 	for n := r.take(1)[0]; n > 0 && !r.short; n-- {
 		head := r.take(3)
-		s := gufunc.Step{Kind: gufunc.StepKind(head[0]), Function: uintptr(head[1]), Data: uintptr(head[2])}
+		s := gufunc.Step{
+			Kind: gufunc.StepKind(head[0]), Function: uintptr(head[1]), Data: uintptr(head[2]),
+		}
 		s.In, s.Out = r.values(), r.types()
 		steps = append(steps, s)
 	}
 	outputs := r.values()
 	if r.short {
-		return refused("a program of %d integers ends too early", len(encoding))
+		return nil, refused("a program of %d integers ends too early", len(encoding))
 	}
-	fused, err := gufunc.Fuse(inputs, parameters, steps, outputs)
-	if err != nil {
-		return err
+	return gufunc.Fuse(inputs, parameters, steps, outputs)
+}
+
+func fuse(encoding []int64, program **C.gb_gu_fused) error {
+	fused, err := readFused(encoding)
+	if err == nil {
+		*program = (*C.gb_gu_fused)(record.Fused(fused))
 	}
-	*program = (*C.gb_gu_fused)(record.Fused(fused))
-	return nil
+	return err
 }

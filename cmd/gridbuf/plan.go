@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/explain"
 )
 
 func runPlan(arguments []string, out io.Writer) error {
@@ -56,9 +57,9 @@ func indexTable(p *alloc.Plan, halo [][2]int64) []string {
 		cell  func(i int) string
 	}{
 		{"index", func(i int) string { return p.Dims()[i].String() }},
-		{"elements", func(i int) string { return grouped(p.Shape()[i]) }},
-		{"padded to", func(i int) string { return grouped(p.PaddedShape()[i]) }},
-		{"stride in bytes", func(i int) string { return grouped(p.Strides()[i]) }},
+		{"elements", func(i int) string { return explain.Grouped(p.Shape()[i]) }},
+		{"padded to", func(i int) string { return explain.Grouped(p.PaddedShape()[i]) }},
+		{"stride in bytes", func(i int) string { return explain.Grouped(p.Strides()[i]) }},
 		{"place in memory", func(i int) string { return rank(int(p.Layout()[i]), len(p.Shape())) }},
 		{"aligned element", func(i int) string { return fmt.Sprint(p.AlignedIndex()[i]) }},
 		{"halo low, high", func(i int) string {
@@ -108,13 +109,4 @@ func tuple(numbers []int64) string {
 		return "(" + words[0] + ",)"
 	}
 	return "(" + strings.Join(words, ", ") + ")"
-}
-
-// grouped has a comma after every three digits.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

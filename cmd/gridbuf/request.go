@@ -176,6 +176,9 @@ func (o *options) readLayout(r *request) error {
 	}
 	if ranks, err := numbers("--layout", words); err == nil && len(words) == len(r.spec.Shape) {
 		for _, rank := range ranks {
+			if rank != int64(int32(rank)) {
+				rank = -1 // no rank either
+			}
 			r.spec.Layout = append(r.spec.Layout, int32(rank))
 		}
 		return nil

@@ -48,7 +48,7 @@ func (f *Figures) explainOrder(order []int) []Fact {
 	fastest := order[len(order)-1]
 	beside := "side by side"
 	if step := f.Strides[fastest]; step != f.ItemSize {
-		beside = grouped(step) + " bytes apart"
+		beside = Grouped(step) + " bytes apart"
 	}
 	return []Fact{{"order", message.Format("%s from slowest to fastest: neighbours along "+
 		"%s lie %s", strings.Join(names, ", "), f.Dims[fastest], beside)}}
@@ -74,20 +74,20 @@ func (f *Figures) explainPadding(fastest int) []Fact {
 	dim, size, padded := f.Dims[fastest], f.Shape[fastest], f.PaddedShape[fastest]
 	if step := f.Strides[fastest]; step != f.ItemSize && size > 1 {
 		return []Fact{{"padding", message.Format("unknown: a row along %s is %s elements "+
-			"with others between them", dim, grouped(size))}}
+			"with others between them", dim, Grouped(size))}}
 	}
 	if f.described() && padded != size {
 		return []Fact{{"padding", message.Format("unknown: after the %s elements of each "+
 			"row along %s lie %s bytes that are not this array's",
-			grouped(size), dim, grouped((padded-size)*f.ItemSize))}}
+			Grouped(size), dim, Grouped((padded-size)*f.ItemSize))}}
 	}
 	if padded == size {
 		return []Fact{{"padding", message.Format("none: a row along %s is its %s elements",
-			dim, grouped(size))}}
+			dim, Grouped(size))}}
 	}
 	return []Fact{{"padding", message.Format("%d at the end of each row along %s: %s "+
 		"elements = %s bytes a row",
-		padded-size, dim, grouped(padded), grouped(padded*f.ItemSize))}}
+		padded-size, dim, Grouped(padded), Grouped(padded*f.ItemSize))}}
 }
 
 // explainAlignment says what lies on the boundary, and by how much a step along each slower index
@@ -144,11 +144,11 @@ func amounts(numbers []int64, what []string) []Fact {
 	}
 	width := 0
 	for _, n := range numbers {
-		width = max(width, len(grouped(n)))
+		width = max(width, len(Grouped(n)))
 	}
 	facts := make([]Fact, len(numbers))
 	for i, n := range numbers {
-		facts[i].Text = Column(grouped(n), width) + "  " + what[i]
+		facts[i].Text = Column(Grouped(n), width) + "  " + what[i]
 	}
 	facts[0].Term = "bytes"
 	return facts
@@ -174,8 +174,8 @@ func tuple(index []int64) string {
 	return "(" + strings.Join(words, ", ") + ")"
 }
 
-// grouped has a comma after every three digits.
-func grouped(n int64) string {
+// Grouped has a comma after every three digits.
+func Grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -191,10 +191,10 @@ func bytesText(n int64) string {
 	}
 	name := [...]string{"B", "KiB", "MiB", "GiB", "TiB"}[unit]
 	if size == float64(int64(size)) {
-		return grouped(int64(size)) + " " + name
+		return Grouped(int64(size)) + " " + name
 	}
 	tenths := strconv.FormatFloat(size, 'f', 1, 64)
 	whole, rest, _ := strings.Cut(tenths, ".")
 	n, _ = strconv.ParseInt(whole, 10, 64)
-	return grouped(n) + "." + rest + " " + name
+	return Grouped(n) + "." + rest + " " + name
 }
