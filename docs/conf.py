@@ -1,6 +1,7 @@
 """How Sphinx makes the site of docs/ and of the docstrings: `make docs`."""
 
 import html
+import os
 import re
 import shutil
 import sys
@@ -44,6 +45,8 @@ nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True  # a cell may write files
+# a tutorial imports the programs that it is about
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "examples")
 
 # Programs that the cells of a page call. Where one is missing, the page is built without being run,
 # and says so.

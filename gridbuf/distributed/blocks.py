@@ -38,8 +38,10 @@ class Blocks:
     ----------
     blocks : tuple of Field
         The Fields.
-    shape, strides : tuple of tuples
-        Of each.
+    shape : tuple of tuple of int
+        The shape of each block.
+    strides : tuple of tuple of int
+        The strides of each block, in bytes.
     dims, dtype, halo, ndim, itemsize, origin, device
         The values that all Fields share.
     nbytes : int
@@ -487,9 +489,11 @@ def _install() -> None:
                  "argmax", "cumsum", "cumprod"):  # fmt: skip
         setattr(Blocks, name, _along(name))
     for name in ("dims", "dtype", "halo", "ndim", "itemsize", "origin", "device"):
-        setattr(Blocks, name, property(partial(_get_alike, name)))
+        doc = f"`Field.{name}`, the same for all blocks."
+        setattr(Blocks, name, property(partial(_get_alike, name), doc=doc))
     for name in ("domain", "real", "imag", "T"):
-        setattr(Blocks, name, property(partial(_get_each, name)))
+        doc = f"`Field.{name}` of each block, as Blocks."
+        setattr(Blocks, name, property(partial(_get_each, name), doc=doc))
     for name in ("round", "clip", "conj", "conjugate"):
         setattr(Blocks, name, _each(name))
 

@@ -14,8 +14,8 @@ NumPy keeps its memory handler (NEP 49) in a context variable. Consequences:
 * A forked process inherits what its parent's thread had; a spawned one starts with NumPy's memory.
 * A limit (`gridbuf.memory.set_limit`) holds for these arrays too; the MemoryError is then NumPy's.
 * glibc is set to keep memory that other libraries free (`mallopt`: blocks up to 1 GiB from its
-  heap, which is trimmed at 2 GiB), unless MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_ or
-  GLIBC_TUNABLES are set; this stays after `disable()`. With another C library nothing happens.
+  heap, which is trimmed at 2 GiB), unless `MALLOC_MMAP_THRESHOLD_`, `MALLOC_TRIM_THRESHOLD_` or
+  `GLIBC_TUNABLES` are set; this stays after `disable()`. With another C library nothing happens.
 * An array keeps the handler it was made with: it may grow and be freed anywhere, also after
   `disable()`.
 
