@@ -7,7 +7,7 @@ PY     := $(VENV)/bin/python
 # What `make test-gpu` compares with; say GPU_PACKAGES= for none.
 GPU_PACKAGES ?= cupy-cuda12x torch numba-cuda 'jax[cuda12]'
 
-.PHONY: dev build gdb quick format lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz bench docs site links pictures wheel wheel-tools wheels go go-checked clean distclean help
+.PHONY: dev build gdb quick format lint types demo test test-gpu test-wheels release test-free-threaded sanitize fuzz go-fuzz bench bench-go docs site links pictures wheel wheel-tools wheels go go-checked clean distclean help
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -156,6 +156,16 @@ fuzz:
 	tests/sanitize.sh $(BUILD) fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(FUZZERS) $(ARGS)
 	tests/sanitize.sh $(BUILD) heap
 
+## make go-fuzz  every fuzzer of Go, SECONDS=60 each
+go-fuzz:
+	@export CGO_CFLAGS="$$(tests/go_flags.sh)"; \
+	for package in $$(go list ./...); do \
+	    for fuzzer in $$(go test -list '^Fuzz' $$package | grep ^Fuzz); do \
+	        echo "$$package $$fuzzer"; \
+	        go test -run '^$$' -fuzz "^$$fuzzer$$" -fuzztime $(SECONDS)s $$package || exit 1; \
+	    done; \
+	done
+
 ## make go      vet and test the Go rooms, compiled anew when a header of any room has changed
 go:
 	CGO_CFLAGS="$$(tests/go_flags.sh)" go vet ./...
@@ -198,6 +208,11 @@ bench: wheel
 	$(PY) -m pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(PY) -m pip install --quiet "$$(echo dist/*.whl)[bench]"
 	$(PY) bench/run.py $(ARGS)
+
+## make bench-go  Go: the heap beside make and arrow-go, copies, fills and sums beside loops
+bench-go:
+	export CGO_CFLAGS="$$(tests/go_flags.sh)"; \
+	    cd bench/allocators && go test -run '^$$' -bench . $(ARGS)
 
 ## make clean   what was built; make distclean also the environments that make demo, dev and test
 ##              keep
