@@ -28,7 +28,7 @@ from bill_of_materials import bdist_with_bill  # noqa: E402
 from docstrings import header  # noqa: E402
 
 GO_NEEDED = (1, 26)
-FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # it has no limited API
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))  # without a limited API
 LIMITED_API = [] if FREE_THREADED else ["-DPy_LIMITED_API=0x030B0000"]
 CC = os.environ.get("CC", "cc")
 GO_MAIN = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
@@ -89,7 +89,7 @@ class build_core(build_ext):
         work.mkdir(parents=True, exist_ok=True)
         write(work / "docs.h", header(Path("gridbuf/_core.pyi").read_text()))
         write(work / "build.ninja", self.rules(work, target))
-        if "GRIDBUF_GO_MAIN" in os.environ:  # whose files ninja does not see
+        if "GRIDBUF_GO_MAIN" in os.environ:  # ninja does not see its files
             (work / "_go.so").unlink(missing_ok=True)
         command = [Path(ninja.BIN_DIR) / "ninja", "-f", work / "build.ninja"]
         subprocess.run([*command, "-v" if self.verbose else "--quiet"], check=True)
@@ -119,7 +119,7 @@ class build_core(build_ext):
         made = []
         for path, room in files.items():
             made.append(escape_path(str(work / path.with_suffix(".o"))))
-            binary = " ".join(map(str, path.parent.glob("*.ptx")))  # what C takes by .incbin
+            binary = " ".join(map(str, path.parent.glob("*.ptx")))  # inputs of .incbin
             text += f"build {made[-1]}: c {path} | {binary}\n  room = {' '.join(room)}\n"
         for_go = sorted(p for p in Path().glob("[a-z]*/**/*.*") if p.suffix in {".go", ".h"})
         needed = " ".join(map(str, ["go.mod", "bridge/exports.map", *for_go]))

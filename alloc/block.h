@@ -32,7 +32,7 @@ typedef struct gb_heap_layout {
     int64_t boundary; /* bytes; any positive number */
     int64_t offset;   /* 0 <= offset < boundary */
     int64_t reserve;  /* gb_heap_reserve(span, boundary) */
-    uint64_t plan;    /* its serial number, or 0 */
+    uint64_t plan;    /* the plan's serial number, or 0 */
 } gb_heap_layout;
 
 typedef struct gb_heap_stats {

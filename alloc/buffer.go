@@ -27,7 +27,7 @@ import (
 type Buffer struct {
 	plan   *Plan
 	memory handle.Handle
-	checks *checks // that recorded it, or nil
+	checks *checks // the checks that recorded the Buffer, or nil
 	holder *holder // with GRIDBUF_DEBUG=1
 }
 

@@ -17,7 +17,7 @@ const (
 	ErrInvalid     Kind = C.GB_VALUE_ERROR
 	ErrType        Kind = C.GB_TYPE_ERROR    // an argument of a type that is not taken
 	ErrNoMemory    Kind = C.GB_MEMORY_ERROR  // the system has none left, or a limit is reached
-	ErrUnavailable Kind = C.GB_RUNTIME_ERROR // what is asked for cannot be had here or now
+	ErrUnavailable Kind = C.GB_RUNTIME_ERROR // the request cannot be met here or now
 )
 
 func (k Kind) Error() string {

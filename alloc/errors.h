@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Which family of error it is. The first four are alloc.Kind; rooms above use the others. */
+/* Families of errors. The first four are alloc.Kind; rooms above use the others. */
 enum {
     GB_VALUE_ERROR = 1,
     GB_TYPE_ERROR,

@@ -15,7 +15,7 @@ int64_t gb_heap_reserve(int64_t span, int64_t boundary) {
                         ? GB_HEAP_BLOCK_ALIGN
                         : boundary;
     if (span > GB_LARGEST || slack > GB_LARGEST)
-        return INT64_MAX & -gb_heap_page_bytes; /* which no system can map */
+        return INT64_MAX & -gb_heap_page_bytes; /* no system can map this much */
     int64_t need =
         GB_HEAP_DATA_ROOM + slack + (span > 0 ? span : 1) + (gb_debugging ? GB_HEAP_TRAILER : 0);
     if (need <= GB_HEAP_SMALL_MAX) return gb_heap_small_bytes(gb_heap_small_bin(need));
@@ -236,7 +236,8 @@ int64_t gb_heap_block_bytes(const void *data) {
 
 int gb_heap_usable(const void *data, int64_t span) {
     int64_t room = gb_heap_block_bytes(data);
-    gb_heap_allow(data, (const char *)data + room); /* it grows into the rest, or moves with it */
+    gb_heap_allow(data,
+                  (const char *)data + room); /* the array grows into the rest, or moves with it */
     return !gb_debugging && span <= room && span >= room / 2; /* a guard would stand in the way */
 }
 

@@ -20,7 +20,7 @@ func isDebugging() bool {
 type holder struct {
 	id    uint64
 	plan  *Plan
-	calls []uintptr // that made the Buffer
+	calls []uintptr // callers that made the Buffer
 	freed atomic.Bool
 }
 

@@ -67,7 +67,7 @@ type Plan struct {
 	size          int64 // elements
 	bytes         int64 // of the elements alone
 	span          int64 // of the elements and their padding
-	reserve       int64 // what a block for this plan reserves
+	reserve       int64 // bytes that a block for this plan reserves
 	device        Device
 	deviceID      int
 	memory        Memory

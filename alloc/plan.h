@@ -33,7 +33,7 @@ typedef struct gb_geometry {
 
 typedef struct gb_plan {
     gb_geometry geometry;
-    gb_heap_layout want; /* what a block must satisfy; want.boundary is the byte alignment */
+    gb_heap_layout want; /* requirements of a block; want.boundary is the byte alignment */
     int64_t *padded_shape, *aligned_index;
     int32_t *layout;
     int32_t device, device_id, memory; /* device, memory: numbers.h */

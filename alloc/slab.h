@@ -84,7 +84,7 @@ struct gb_heap_slab {
     int8_t in_bin, in_tree;
     int8_t clean;  /* pages beyond bump are zero, as they were mapped */
     int8_t mapped; /* memory was mapped for its first block */
-    int8_t placed; /* its block in use is counted by gb_heap_place */
+    int8_t placed; /* gb_heap_place counts the block in use */
 };
 
 typedef struct gb_heap {

@@ -6,7 +6,7 @@
 #include "../gufunc/fused.h"
 #include "../gufunc/reduction.h"
 
-/* What a parsed signature says, and as lines of text: the names of the dimensions and of the
+/* A parsed signature, and as lines of text: the names of the dimensions and of the
  * uniforms; for each dimension its size or -1, with a c where it is computed and a ? where it is
  * optional; for each operand the numbers of its core dimensions. */
 enum { GB_BRIDGE_NAMES = 4096 }; /* bytes of names, at most */

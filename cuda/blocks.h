@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #define GB_CU_GRAIN 512                     /* blocks are multiples of this */
-#define GB_CU_ALIGN 256                     /* what every raw allocation is aligned to */
+#define GB_CU_ALIGN 256                     /* alignment of every raw allocation */
 #define GB_CU_SMALL_MAX ((int64_t)64 << 10) /* largest block that shares a slab */
 #define GB_CU_BINS 128
 

@@ -150,7 +150,7 @@ type Side struct {
 	Kind     Kind
 	Type     alloc.Type
 	ItemSize int64  // of Raw elements; other types know theirs
-	Block    *Block // that it lies in, whose work in flight is waited for; nil: no block of ours
+	Block    *Block // the block, whose work in flight is waited for; nil: foreign memory
 	Queue    Queue  // memory of a GPU: where that one's part of the work goes
 }
 

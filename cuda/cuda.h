@@ -22,7 +22,7 @@
 enum {
     GB_CUDA_OK,
     GB_CUDA_NO_DRIVER,  /* libcuda.so.1 cannot be opened */
-    GB_CUDA_OLD_DRIVER, /* it lacks an entry point, or is older than GB_CUDA_MIN_VERSION */
+    GB_CUDA_OLD_DRIVER, /* an entry point is missing, or the version below GB_CUDA_MIN_VERSION */
     GB_CUDA_NO_DEVICE,  /* the driver finds no GPU, or not the one asked for */
     GB_CUDA_FORKED,     /* used after fork */
     GB_CUDA_NO_MEMORY,  /* CUDA_ERROR_OUT_OF_MEMORY, after the cache was given back */
@@ -147,7 +147,7 @@ int gb_cuda_record(gb_cuda_queue on, gb_cuda_event **event, gb_cuda_error *e);
 int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds,
                  gb_cuda_error *e); /* 1 done, 0 time is up, -1 */
 int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then,
-                              gb_cuda_error *e); /* what comes on `then` waits for it */
+                              gb_cuda_error *e); /* later work on `then` waits for it */
 int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier,
                                gb_cuda_error *e); /* for all that is on `earlier` now */
 void gb_cuda_release_event(gb_cuda_event *event);
@@ -160,7 +160,7 @@ int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e)
 int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream,
                       gb_cuda_error *e); /* 1 with a stream of the block's device, 0, -1 */
 int gb_cuda_stream_wait_block(gb_cuda_block *block, gb_cuda_queue on,
-                              gb_cuda_error *e); /* what comes on it waits for what is in flight */
+                              gb_cuda_error *e); /* later work on it waits for work in flight */
 int gb_cuda_synchronize_block(gb_cuda_block *block,
                               gb_cuda_error *e); /* the host waits for what is in flight */
 

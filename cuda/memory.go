@@ -42,7 +42,7 @@ type Request struct {
 	Kind                   Kind
 	Device                 int
 	Span, Boundary, Offset int64
-	Stream                 Stream // that uses it first
+	Stream                 Stream // first stream to use it
 	Plan                   uint64
 }
 

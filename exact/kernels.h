@@ -18,7 +18,7 @@ enum {
 
 typedef struct gb_exact_parts {
     double part[4];
-    double level[2]; /* what was added to each number and taken away again */
+    double level[2]; /* numbers added to each value and subtracted again */
 } gb_exact_parts;
 
 typedef struct gb_exact_kernels {

@@ -14,7 +14,7 @@ from gridbuf.docstrings import as_in
 from gridbuf.positional_methods import PositionalMethods, call, given
 from gridbuf.validation import integer
 
-# What NumPy's functions take by position, after the axis.
+# Arguments that NumPy's functions take by position, after the axis.
 _DTYPE_OUT = ("dtype", "out", "keepdims", "initial", "where")
 _OUT = ("out", "keepdims", "initial", "where")
 _SPREAD = ("dtype", "out", "ddof", "keepdims")

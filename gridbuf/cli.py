@@ -12,7 +12,7 @@ from gridbuf.commands import UsageError, quiet_pipe
 from gridbuf.paper import add_arguments as add_distributed_arguments
 from gridbuf.watch import add_arguments as add_watch_arguments
 
-PROGRAMS = ("run", "watch")  # they end as the program ends that they run
+PROGRAMS = ("run", "watch")  # ending as the program that they run
 
 
 def main(argv: Sequence[str] | None = None) -> Any:

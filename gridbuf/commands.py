@@ -166,7 +166,7 @@ def _code(source: str, *arguments: str) -> None:
     sys.argv = ["-c", *arguments]
     if not sys.flags.safe_path:
         sys.path[0] = ""
-    if sys.version_info >= (3, 13):  # whose tracebacks show lines of -c
+    if sys.version_info >= (3, 13):  # tracebacks show lines of -c
         linecache.cache["<string>"] = (
             len(source),
             None,

@@ -240,7 +240,7 @@ func (r *Request) dropNames(s *Signature) {
 // are negative.
 type coreAxes struct {
 	axes  []int64
-	keep  bool        // they are axes of size 1 that the memory has not
+	keep  bool        // as axes of size 1, which the memory lacks
 	names []alloc.Dim // of kept axes
 	// by name: where it belongs in the order I, J, K, 0, 1, ... of the outer dimensions
 	named bool

@@ -198,7 +198,7 @@ func itoa(i int) string { return strconv.Itoa(i) }
 // outerLoops is the outer shape of a call and how every operand moves along it.
 type outerLoops struct {
 	shape   []int64
-	dims    []alloc.Dim // its names; nil: from the right
+	dims    []alloc.Dim // names; nil: from the right
 	strides [][]int64   // per operand; absent outputs have zeros until they are laid out
 	where   []int64
 	n       int64

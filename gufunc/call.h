@@ -52,7 +52,7 @@ typedef struct gb_gu_call {
     int32_t form, flags, fp_mask;
     int32_t outer_ndim;
     void *function, *data;
-    int64_t kernel;                                   /* its number in its GUFunc */
+    int64_t kernel;                                   /* number in the GUFunc */
     int64_t n, chunk, nchunks;                        /* elements, elements a chunk */
     int64_t block;                                    /* elements staged at once */
     int64_t scratch, status_at, select_at, picked_at; /* bytes, and offsets in it */
@@ -115,7 +115,7 @@ typedef struct gb_gu_run {
     int32_t stop, holders, sleeping; /* atomic */
     int32_t attached;                /* threads that may still store a Python error; atomic */
     int32_t no_memory;
-    void *error;    /* that error, of the extension */
+    void *error;    /* the extension's error */
     uint8_t *codes; /* one per element in loop order; NULL while nothing failed; atomic */
     int64_t nfailed, nselected; /* atomic */
     gb_work_loan helpers;
@@ -230,8 +230,8 @@ void *gb_gu_take_room(int64_t bytes, gb_error *e);
 
 /* ---- block.c ---- */
 
-void gb_gu_check_fp_errors(gb_gu_block *b); /* which elements raised flags */
-void gb_gu_check_outputs(gb_gu_block *b);   /* which results did not fit */
+void gb_gu_check_fp_errors(gb_gu_block *b); /* mark elements that raised flags */
+void gb_gu_check_outputs(gb_gu_block *b);   /* mark results that did not fit */
 /* The codes of n elements, made when the first one fails; NULL without memory. */
 uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory);
 int gb_gu_raised(const gb_gu_call *call); /* the flags of the thread that count for the call */

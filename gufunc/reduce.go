@@ -19,11 +19,11 @@ import (
 // ReduceRequest is a reduction without memory.
 type ReduceRequest struct {
 	Kernel int       // number of the kernel
-	State  bool      // it is one of the kernels with a state
-	Array  Operand   // what is folded
+	State  bool      // a kernel with a state
+	Array  Operand   // the input
 	Where  *Operand  // a mask of bools that broadcasts to it; nil: every element
 	Outs   []Operand // the results; Absent ones are allocated
-	// that go, each in [0, ndim) and once; a sequential fold takes them in this order
+	// reduced axes, each in [0, ndim) and once; a sequential fold takes them in this order
 	Axes       []int
 	KeepDims   bool // leave them in the results with size 1
 	Sequential bool // fold from left to right: the order counts
@@ -260,7 +260,7 @@ func (p *reducePlanner) outSteps(i int) error {
 type ReduceOptions struct {
 	// asked first; ends the reduction within a piece of work; nil: nothing does
 	Context  context.Context
-	Axes     []int // that go; nil: all of them
+	Axes     []int // reduced axes; nil: all of them
 	KeepDims bool  // leave them in the results with size 1
 	// an element of the kernel's type that changes nothing; nil: the kernel has none
 	Identity unsafe.Pointer

@@ -44,7 +44,7 @@ typedef struct gb_gu_state_kernel {
 } gb_gu_state_kernel;
 
 typedef struct gb_gu_reduction {
-    gb_gu_call *call; /* its elements are the tasks */
+    gb_gu_call *call; /* elements are the tasks */
     void *loop, *data;
     gb_gu_state_kernel state;
     int32_t form, flags, nkept, nfold, nout, levels;
@@ -77,7 +77,7 @@ typedef struct gb_gu_reducing {
     char *parts;    /* blocks x outputs */
     uint8_t *codes; /* one per output in loop order; NULL while nothing failed; atomic */
     int32_t no_memory, stopped; /* atomic */
-    gb_gu_run *job;             /* whose workers run it; NULL: this thread alone */
+    gb_gu_run *job;             /* the job of the workers; NULL: this thread alone */
     pthread_t owner;
     int (*poll)(void *with); /* called on the owner's thread now and then; not 0: stop. Or NULL */
     void *with;

@@ -109,7 +109,7 @@ func (j *job) work(ctx context.Context, workers int) error {
 
 // Outcome says how a run went.
 type Outcome struct {
-	Elements int64   // that were asked for; where leaves some out
+	Elements int64   // without those that where leaves out
 	Failed   int64   // how many of them failed
 	Codes    []uint8 // one per element of the outer shape in C order; nil when nothing failed
 }

@@ -22,7 +22,7 @@ type Array struct {
 	halo     []Halo
 	offset   int64
 	writable bool
-	release  func() // what Free does besides; nil: nothing
+	release  func() // further work of Free; nil: none
 
 	mu           sync.Mutex // of what follows
 	file         int        // the memfd; -1 after Free, and of an array that is attached

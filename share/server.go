@@ -39,7 +39,7 @@ type Server struct {
 	mu       sync.Mutex // of what follows
 	closed   bool
 	offers   map[string]*offer
-	clients  map[*net.UnixConn][]*offer // what each of them holds
+	clients  map[*net.UnixConn][]*offer // offers held by each client
 	changed  chan struct{}              // closed and made anew when a client lets go
 }
 
@@ -260,7 +260,7 @@ func (s *Server) removeSocket() error {
 
 func (s *Server) accept() {
 	defer func() {
-		_ = recover() // what fails here must not end the program
+		_ = recover() // a panic here must not end the program
 		s.running.Done()
 	}()
 	for {

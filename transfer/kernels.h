@@ -26,7 +26,7 @@ typedef struct gb_copy_kernels {
 extern const gb_copy_transpose_fn gb_copy_transposes_plain[5], gb_copy_transposes_avx2[5];
 extern const gb_copy_cast_fn gb_copy_casts_plain[GB_TYPES][GB_TYPES],
     gb_copy_casts_avx2[GB_TYPES][GB_TYPES];
-extern gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES]; /* those of AVX2, but for these: */
+extern gb_copy_cast_fn gb_copy_casts_avx512[GB_TYPES][GB_TYPES]; /* AVX2's, but for these: */
 typedef struct gb_copy_wide_cast {
     int to, from;
     gb_copy_cast_fn cast;

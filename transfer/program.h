@@ -27,7 +27,7 @@ enum gb_program_kind {
 /* A box without its memory; the kernels walk the last two axes, so that there are always two. */
 typedef struct gb_program_entry {
     int64_t dst_at, src_at; /* of the first element, in bytes from the slots' element 0 */
-    int64_t bytes;          /* that the target gets */
+    int64_t bytes;          /* written to the target */
     int64_t run;
     int32_t dst_slot, src_slot;
     int32_t item;

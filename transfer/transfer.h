@@ -45,7 +45,7 @@ typedef struct gb_copy_side {
     int64_t n, chunk; /* steps of its last axis in all, and in a chunk */
     int64_t inner;    /* elements in one step */
     int64_t dst, src; /* distance of two neighbouring elements, in bytes */
-    int loop;         /* which of the loops counts the chunks; -1: there is one */
+    int loop;         /* number of the loop over chunks; -1: one chunk */
 } gb_copy_side;
 
 typedef void (*gb_copy_cast_fn)(void *dst, const void *src, int64_t n);

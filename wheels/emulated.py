@@ -103,7 +103,7 @@ def site(python: Path, packages: Sequence[str]) -> Path:
         kept.write_text(json.dumps(asked))
     for other in folder.glob("gridbuf*/"):  # another run's wheel
         shutil.rmtree(other)
-    with zipfile.ZipFile(wheel("aarch64")) as inside:  # which needs nothing but NumPy
+    with zipfile.ZipFile(wheel("aarch64")) as inside:  # needs NumPy alone
         inside.extractall(folder)
     return folder
 

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILT = ROOT / "wheelhouse"
 GLIBC = (2, 17)
-GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # what Go calls them
+GO_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # Go's names
 MACHINES = tuple(GO_ARCHITECTURES)
 LARGEST = 3_000_000  # bytes of a wheel
 

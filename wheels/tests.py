@@ -20,8 +20,8 @@ from targets import ROOT, wheel
 
 # Under emulation a test takes ten times as long and more: what needs no compiler for that machine.
 EMULATED = ["array/test_ownership.py", "exchange/test_wrapping.py", "exchange/test_dlpack.py"]
-# What a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C API,
-# threads and forks.
+# Tests that a NumPy or a Python can break: constructors, exchange, views, copies, operators, the C
+# API, threads and forks.
 INSTALLED = [
     *EMULATED, "array/test_from_array.py", "interop/test_numpy.py", "exchange/test_protocols.py",
     "array/test_require.py", "array/test_scalars.py",

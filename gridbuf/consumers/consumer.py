@@ -195,7 +195,7 @@ class Consumer:
     takes: ClassVar[str] = ""  # the call, as the table shows it
     gives: ClassVar[str] = "gb.Field(theirs)"
     refuses: ClassVar[Refusals] = {}  # all else works
-    constant: ClassVar[bool] = False  # its objects cannot be written to
+    constant: ClassVar[bool] = False  # True: objects cannot be written to
     keeps: ClassVar[bool] = (
         True  # an object holds our memory; else a call sees it only while it runs
     )

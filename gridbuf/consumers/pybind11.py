@@ -8,7 +8,7 @@ from gridbuf import _core
 from gridbuf.consumers.compiled import PEERS, extension, memory_of
 from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals
 
-FORMATS = {"Zf": "c8", "Zd": "c16"}  # those of PEP 3118 that NumPy's dtypes do not read
+FORMATS = {"Zf": "c8", "Zd": "c16"}  # formats of PEP 3118 that np.dtype does not read
 
 
 class Pybind11(Consumer):

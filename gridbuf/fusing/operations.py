@@ -26,7 +26,7 @@ class Loop(NamedTuple):
     function: int
     data: int
     flags: int
-    types: tuple[Dtype, ...]  # what it takes, then what it gives
+    types: tuple[Dtype, ...]  # of inputs, then of outputs
 
 
 class Operation(NamedTuple):
@@ -38,7 +38,7 @@ class Operation(NamedTuple):
     dtypes: tuple[Dtype, ...]  # of the results; the loop's are converted to them
     like: Callable[[Sequence[Any]], tuple[Any, ...]]  # results without their values
     call: Callable[[Sequence[Any]], tuple[Any, ...]]  # unfused
-    modes: dict[str, str] | None  # what np.errstate said inside of the function
+    modes: dict[str, str] | None  # np.errstate inside of the function
     line: str
 
 

@@ -28,7 +28,7 @@ class Node:
     def __init__(self, index: int, operation: Operation | None = None, part: int = 0) -> None:
         self.index, self.operation, self.part = index, operation, part
         self.base: Node | None = None  # of a view
-        self.function: Any = None  # what makes a view of its base
+        self.function: Any = None  # makes a view of the base
         self.seen = False  # something else may share its memory
 
 

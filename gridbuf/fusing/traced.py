@@ -57,7 +57,7 @@ class Traced:
     # --- what it is
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type:  # what isinstance asks after the type
+    def __class__(self) -> type:  # isinstance reads this after the type
         return type(self._value)
 
     @property

@@ -48,10 +48,10 @@ class Eager:
 
     def __init__(self, function: Any, args: Any, kwargs: Any, modes: Any, line: str) -> None:
         self.function, self.args, self.kwargs, self.line = function, args, kwargs, line
-        self.modes = modes  # what np.errstate said inside of the function, or None
+        self.modes = modes  # np.errstate inside of the function, or None
         self.nodes: tuple[Node, ...] = ()
         self.kind: Any = None
-        self.barrier = True  # it has to do with memory, not with numbers alone
+        self.barrier = True  # depends on memory, not on numbers alone
 
     def execute(self, run: Run, workers: int, outs: tuple[Any, ...] = ()) -> Any:
         def real(part: Any) -> Any:
@@ -105,18 +105,18 @@ class Trace:
         self.steps: list[Any] = []
         self.given: list[Node] = []  # the arguments that are traced, by their places
         self.places: list[Any] = []
-        self.held: dict[int, tuple[Node, Any, Any]] = {}  # what the function has from elsewhere
+        self.held: dict[int, tuple[Node, Any, Any]] = {}  # arrays from outside of the arguments
         self.numbers: dict[int, Any] = {}  # NumPy's numbers among it
         self.sources: dict[Node, frozenset[Node]] = {}
         self.fixed: set[int] = set()  # arguments whose value the function saw
-        self.sized = False  # it saw a size
-        self.lost = False  # it saw values: no second call can go by this trace
-        self.unfused = False  # it has memory that it may write into
+        self.sized = False  # the function has read a size
+        self.lost = False  # the function has read values: no second call by this trace
+        self.unfused = False  # the function has memory to write into
         self.closed = False
         self.constants: tuple[Any, ...] = ()  # the arguments but memory: values that were seen
         self.signature: Any = None
         self.entry, self.entry_modes = modes(), np.geterr()
-        self.outer: Any = None  # what it said outside, where it says something inside
+        self.outer: Any = None  # np.errstate outside, where set inside
         self.result: Any = None
         self.count = 0
 

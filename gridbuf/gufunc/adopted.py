@@ -27,7 +27,7 @@ _REORDERABLE = (
     np.minimum,
     np.fmax,
     np.fmin,
-)  # they have no identity, and order does not matter
+)  # without identity; order does not matter
 _READS_AHEAD = (
     np.power,
     np.arctan2,
@@ -279,7 +279,7 @@ def from_ufunc(
     return g
 
 
-adopt = from_ufunc  # its first name
+adopt = from_ufunc  # an older name
 
 
 def _adopt_again(ufunc: Any, flags: tuple[str, ...], output_dims: OutputDims | None) -> GUFunc:

@@ -188,7 +188,7 @@ class Acquired:
         self._dtypes = dtypes
         self._policy, self._backend, self._stacklevel = policy, backend, stacklevel
         self._operands: list[Operand] = []
-        self._memories: list[Memory] = []  # those that are acquired
+        self._memories: list[Memory] = []  # acquired so far
 
     def __enter__(self) -> dict[str, Any]:
         fields = self._fields

@@ -36,7 +36,7 @@ def clip(
     return _clip(a if hasattr(a, "dtype") else values(a), *bounds, out=out, **options)
 
 
-# What follows the axis by position.
+# Arguments after the axis, by position.
 _DTYPE_FIRST = ("dtype", "out", "keepdims", "initial", "where")
 _SPREAD = ("dtype", "out", "ddof", "keepdims")
 _BOUND = ("out", "keepdims", "initial", "where")

@@ -42,7 +42,7 @@ class Frame(NamedTuple):
     halo: tuple[Pair, ...] | None = None
     origin: tuple[int, ...] | None = None
     parameters: Any = None  # of a storage its layout and alignment
-    defaults: tuple[str, ...] | None = None  # what indices without names are called by default
+    defaults: tuple[str, ...] | None = None  # default names of indices without names
 
     def picked(self, indices: Sequence[int]) -> "Frame":
         """These indices only, in this order."""

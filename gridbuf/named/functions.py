@@ -122,7 +122,7 @@ def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> bool:
         return False
     try:
         joined = _Joined(kind, (a1, a2))
-    except ValueError:  # they do not broadcast
+    except ValueError:  # shapes do not broadcast
         return False
     options = {"equal_nan": True} if equal_nan else {}
     return bool(joined.call(np.array_equal, *joined.views, **options))
@@ -131,7 +131,7 @@ def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 def _array_equiv(kind: Kind, a1: Any, a2: Any) -> bool:
     try:
         joined = _Joined(kind, (a1, a2))
-    except ValueError:  # they do not broadcast
+    except ValueError:  # shapes do not broadcast
         return False
     return bool(joined.call(np.array_equiv, *joined.views))
 

@@ -40,11 +40,11 @@ class Kind:
     owner: type
     one: str
     plural: str
-    word: str  # what the names of indices are called
-    index: str  # what one index is called
+    word: str  # "dims" or "axes"
+    index: str  # "index" or "axis"
     possible: str  # names that an index may have
     whose: str  # names that differ, as errors call them
-    remedy: str  # what a function by position advises where names differ
+    remedy: str  # advice of functions by position where names differ
     numbers: bool  # whether ufunc.reduce of everything gives a number
     by_position: frozenset[str] = frozenset()  # methods of ufuncs that know no names
 
@@ -503,7 +503,7 @@ def named(values: Any) -> Any:
         return values
     try:
         return Field(values)
-    except TypeError:  # it makes its values when it is asked for them
+    except TypeError:  # values are made on demand
         return Field(wrapping.values(values), dims=dims)
 
 

@@ -25,7 +25,7 @@ INDEPENDENT: set[Any] = {
     np.linalg.solve, np.linalg.lstsq, np.linalg.multi_dot, np.linalg.tensorsolve,
     np.polyval, np.convolve, np.correlate, np.meshgrid,
 }  # fmt: skip
-# These write into their first argument.
+# Functions that write into their first argument.
 WRITING: set[Any] = {np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
 
 

@@ -60,7 +60,7 @@ class Figures(NamedTuple):
     copied: int  # bytes within the rank
     messages: int
     busiest: int  # the rank that has most peers
-    peers: tuple[int, ...]  # its
+    peers: tuple[int, ...]  # of this rank
     surface: float  # halo points that are filled, over own points
     memory: int  # bytes of all fields of a rank
     idle: int  # ranks without a block

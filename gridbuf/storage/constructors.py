@@ -15,7 +15,7 @@ from gridbuf.storage.parameters import Parameters, resolve
 from gridbuf.storage.sources import Source
 from gridbuf.wrapping import naming
 
-# What a request came to, by what it was: programs ask for the same storages in every step. Only
+# Plans by request: programs ask for the same storages in every step. Only
 # what cannot change is a key (`request_of` of pyext/storage/request.c says what that is). The
 # answer is a plan of host memory and the Meta, for what is a host storage.
 ANSWERS: BoundedCache[tuple[_core.Plan, Meta]] = BoundedCache(1024)

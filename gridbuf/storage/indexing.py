@@ -235,7 +235,7 @@ def _side(storage: Storage, value: Any) -> bool:
         return on_device(lead, (value,), (storage,))
     if isinstance(value, SoftwareManagedGPUStorage):
         states = {storage.sync_state.state, value.sync_state.state}
-        # What is newer on the host is worth a transfer only if the other side has news too.
+        # Newer host values are transferred only if others are newer on the device.
         return SyncState.SYNC_HOST_DIRTY not in states or SyncState.SYNC_DEVICE_DIRTY in states
     if isinstance(value, Storage):
         return value._has_device

@@ -29,7 +29,7 @@ def install(book: Book) -> Callable[[], None]:
 
     @functools.wraps(start)
     def watched_start(thread: threading.Thread) -> None:
-        if book.on and getattr(thread, "_ident", 0) is None:  # it has not been started
+        if book.on and getattr(thread, "_ident", 0) is None:  # a thread not started yet
             own = [vars(thread)["run"]] if "run" in vars(thread) else []
             with suppress(AttributeError):  # run may be a property
                 run = functools.partial(_core.run_with_handler, thread, thread.run, handler, *own)

@@ -74,7 +74,7 @@ class _Function:
         if type(given) in self.VALUES or not self.book.on or _core.watch_depth():
             return None
         if self.returns_arrays and type(given) is np.ndarray and len(args) == 1 and not kwargs:
-            return None  # it is returned as it is
+            return None  # returned as it is
         blocks = _core.watch_total()[0]
         return given, blocks, _core.watch_enter() if self.library else clock()
 

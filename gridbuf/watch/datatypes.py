@@ -16,7 +16,7 @@ ONE = (
     "recv",
     "bcast",
     "sendrecv_replace",
-)  # these have one buffer
+)  # calls with one buffer
 
 
 class Piece(NamedTuple):
@@ -59,7 +59,7 @@ def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         spec = kwargs[key] if key in kwargs else args[i] if i < len(args) else None
         if key != "target":
             found.append(read(mpi, spec, receives, many))
-        elif isinstance(spec, (list, tuple)) and len(spec) == 3:  # its bytes are the origin's
+        elif isinstance(spec, (list, tuple)) and len(spec) == 3:  # bytes by the origin's datatype
             found.append(read(mpi, (None, *spec[1:]), receives, many)._replace(nbytes=0))
     return found
 

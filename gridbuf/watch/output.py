@@ -76,7 +76,7 @@ def _write(stream: Any, words: str) -> None:
 
 # ---- at the end ----
 
-SIGNALS = ("SIGTERM", "SIGHUP")  # these end a program that does nothing about them
+SIGNALS = ("SIGTERM", "SIGHUP")  # end a program that does not handle them
 
 
 class AtExit:

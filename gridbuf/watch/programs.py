@@ -367,7 +367,7 @@ _MODULES = {
     "numpy",
     "numba",
     "builtins",
-}  # whose functions compute, by other names than those
+}  # modules of functions that compute
 
 
 def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:

@@ -189,7 +189,7 @@ def _seconds_each_call(records: list[Stencil], nbytes: int) -> float:
     Watched = type("_Watched", (_Nothing,), {"__call__": _Nothing.__call__, "run": _Nothing.run})
     watch_class(Watched, Book(), measure=False)
     plain, watched = _Nothing(arrays), Watched(arrays)
-    for _ in range(LOOKED_UP):  # their lines are looked up, with the clock around it
+    for _ in range(LOOKED_UP):  # time the look-up of lines
         watched(**arrays)
     ways = [
         (Timer("call(**arrays)", globals={"call": call, "arrays": arrays}), nullcontext)

@@ -149,7 +149,7 @@ class Kind:
         """A new record of it."""
         kind, name, backend, function = self.named(called)
         record = Stencil(kind, name, backend, defined(function))
-        record.keeps = called  # its id is not given to another
+        record.keeps = called  # so its id is not reused
         return record
 
     def named(self, called: Any) -> tuple[str, str, str, Any]:
@@ -414,7 +414,7 @@ def _measured_cartesian(
             relaid[name] = layout
     asked = (
         {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs
-    )  # its times are the program's
+    )  # times of the program
     return compare(arrays, relaid, lambda other: plain(stencil, *args, **{**asked, **other}))
 
 

@@ -35,7 +35,7 @@ func newOf(name string, base bool) (*gufunc.GUFunc, error) {
 		if g == nil {
 			flags := gufunc.AllFlags
 			if form == gufunc.StatusLoop {
-				flags = 0 // it finds its failures itself
+				flags = 0 // a status loop reports its failures
 			}
 			var err error
 			if g, err = gufunc.New(name, l.Signature, nil, flags); err != nil {

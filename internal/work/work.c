@@ -132,7 +132,7 @@ void gb_work_together(void (*run)(void *of), void *of, int n) {
     run(of);
     if (!begun) return;
     pthread_mutex_lock(&pool.lock);
-    if (p.loan.awaited) { /* they would find nothing left to do */
+    if (p.loan.awaited) { /* later workers would find nothing left to do */
         remove_loan(&p.loan);
         pool.awaited -= p.loan.awaited;
         begun -= p.loan.awaited;

@@ -10,7 +10,7 @@ typedef struct gb_work {
     void *of;
     int64_t pieces, at; /* at: the first piece that no thread has begun */
     int64_t batch;      /* pieces worth taking at a time */
-    int threads;        /* that the work is worth */
+    int threads;        /* threads that pay */
 } gb_work;
 
 /* Go on for about as long as the budget says, on the caller's thread and helpers, a batch at a

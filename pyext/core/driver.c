@@ -27,7 +27,7 @@ void gb_py_restore_stream(gb_py_thread_stream before) { current = before; }
 gb_cuda_queue gb_py_queue_for(int device) {
     gb_cuda_error e;
     if (current.device == GB_PY_NOT_ASKED && gb_cuda_owner(current.stream, &current.device, &e) < 0)
-        current.device = GB_PY_EVERY_GPU; /* its first use reports the error */
+        current.device = GB_PY_EVERY_GPU; /* the first use reports the error */
     return (gb_cuda_queue){device,
                            current.device >= 0 && current.device != device ? 0 : current.stream};
 }

@@ -141,7 +141,7 @@ void gb_py_decref_waiting(void) {
 
 int gb_py_decref_init(PyObject *module) {
     running = (PyThreadState * (*)(void))
-        dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked"); /* its name from 3.13 on */
+        dlsym(RTLD_DEFAULT, "PyThreadState_GetUnchecked"); /* name from 3.13 on */
     if (!running)
         running = (PyThreadState * (*)(void)) dlsym(RTLD_DEFAULT, "_PyThreadState_UncheckedGet");
     return 0;

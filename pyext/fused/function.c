@@ -97,9 +97,9 @@ static int report_flags(PyObject *call, PyObject *bytes, PyObject *modes) {
     return rc;
 }
 
-/* What the steps of a call raised, told here, where the caller's line is the current one: a list of
- * (FusedCall, flags, what np.errstate said inside of the function or None), and of what a step that
- * ran unfused raised and would warn of, (name, text). */
+/* Floating-point errors of the steps of a call, reported here, where the caller's line is the
+ * current one: a list of (FusedCall, flags, what np.errstate said inside of the function or None),
+ * and of what a step that ran unfused raised and would warn of, (name, text). */
 static int report(PyObject *parts) {
     for (Py_ssize_t i = 0; i < PyList_Size(parts); i++) {
         PyObject *first, *second, *modes = NULL;

@@ -11,7 +11,7 @@
 typedef struct gb_py_fused_call gb_py_fused_call;
 extern PyTypeObject *gb_py_FusedCallType;
 
-/* What a call comes to; flags: what each step raised. NotImplemented: the operands are others;
+/* The result of a call; flags: exceptions of each step. NotImplemented: the operands are others;
  * None: an out overlaps an input. outs NULL: new ones. */
 PyObject *gb_py_fused_run(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *const *outs, Py_ssize_t nouts, int workers, uint8_t *flags);

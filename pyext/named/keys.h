@@ -3,7 +3,7 @@
 
 #include "../core/common.h"
 
-/* What a key does to one index of that size. */
+/* The effect of a key on one index of that size. */
 typedef struct gb_py_cut {
     int64_t start, step, length, size;
     int keep;

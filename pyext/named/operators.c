@@ -41,7 +41,7 @@ static int is_inexact(PyObject *obj) {
     return is;
 }
 
-/* What `**` is for some exponents, as for ndarrays: a square, a root or a reciprocal of one
+/* Ufuncs of `**` for some exponents, as for ndarrays: a square, a root or a reciprocal of one
  * operand; else `which`. */
 static int as_unary(int which, PyObject *a, PyObject *exponent) {
     if (which != GB_PY_U_POWER) return which;

@@ -81,7 +81,7 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     if (!shape || !strides || (told = ask(&a, names, shape, strides)) <= 0) {
         if (told < 0 &&
             (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
-            PyErr_Clear(); /* it is explained there */
+            PyErr_Clear(); /* Python's way raises the full error */
         return NULL;
     }
     return in_order(array, &a);

@@ -49,7 +49,7 @@ PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
     PyArrayObject *host = gb_py_storage_host(self);
     char letters[GB_PY_STORAGE_AXES + 1];
     if (!host) Py_RETURN_NONE;
-    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host); /* what follows may run Python code */
+    GB_PY_OWNED PyObject *held = Py_NewRef((PyObject *)host); /* later calls may run Python code */
     if (gb_py_meta_axes(((gb_py_storage *)self)->meta, letters) < 0) return NULL;
     int32_t codes[GB_PY_STORAGE_AXES];
     int n = 0;

@@ -96,8 +96,8 @@ static int kept_axes(PyObject *meta, int n, const gb_py_cut *cuts,
     return 0;
 }
 
-/* What to copy from: an ndarray of the target's shape, or a host storage by name. NULL: with an
- * error, or not for here. */
+/* The source of an assignment: an ndarray of the target's shape, or a host storage by name. NULL:
+ * with an error, or not for here. */
 static PyObject *source_for(PyObject *self, PyArrayObject *target, const gb_py_cut *cuts, int n,
                             PyObject *value) {
     if (PyArray_CheckExact(value))

@@ -29,7 +29,7 @@ int gb_py_is_own_dtype(PyArray_Descr *descr) {
     return own == descr;
 }
 
-/* What equals it is it, for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples
+/* Constants, equal for ever: exact ints and strs, None, NumPy's types and dtypes, and tuples
  * of those. Lists become tuples and integers of NumPy's own classes ints: no Python code runs,
  * which could change a dict that is read. NULL without an error: something else. */
 static PyObject *constant(PyObject *obj, int depth) {

@@ -4,7 +4,7 @@
 #include "../core/args.h"
 #include "../field/field.h"
 
-/* What data say of a storage like them, as far as it does not depend on values; None: they have to
+/* Facts of data for a storage like them, independent of values; None: they have to
  * be looked at. */
 static PyObject *key_of_data(PyObject *data) {
     GB_PY_OWNED PyObject *own = NULL, *halo = NULL,

@@ -29,7 +29,7 @@ extern PyTypeObject
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta,
                             PyObject *pair);
 int gb_py_is_own_dtype(PyArray_Descr *descr);
-/* Its memory is an ndarray and nothing else: no other buffer has to be asked or told. Borrowed, or
+/* The ndarray of a storage without any other buffer to read or to mark. Borrowed, or
  * NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
 /* The same of CPUStorage itself, of no derived class; an error may be set. */

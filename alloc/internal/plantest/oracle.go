@@ -99,7 +99,7 @@ func (p *Answer) fill(s *alloc.Spec) error {
 		return err
 	}
 	p.setOffset()
-	// it is laid out as the preset's device wants it, but lies on the host
+	// pinned memory is laid out for the preset's device, and lies on the host
 	if p.Memory == alloc.Pinned {
 		p.Device, p.DeviceID = alloc.CPU, 0
 	}

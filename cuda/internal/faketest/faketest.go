@@ -73,11 +73,11 @@ func Count(name string) int64 {
 
 func Reset()             { C.fake_reset() }
 func NoFailures()        { C.fake_no_failures() }
-func Failures() int      { return int(C.fake_failures()) } // that have not happened yet
+func Failures() int      { return int(C.fake_failures()) } // failures still to come
 func Misuses() int64     { return int64(C.fake_misuses()) }
 func LastMisuse() string { return C.GoString(C.fake_last_misuse()) }
 
-// what a process that ends sees
+// ShutDown: the driver as a process that ends sees it.
 func ShutDown(code int)            { C.fake_shut_down(C.int(code)) }
 func DestroyContext(device, n int) { C.fake_destroy_context(C.int(device), C.int(n)) }
 func SetMemory(bytes int64)        { C.fake_set_memory(C.int64_t(bytes)) }

@@ -336,7 +336,7 @@ class ZarrArrays:
         except Exception as error:
             if isinstance(error, OSError) and error.filename is not None:
                 raise
-            for part, path in chunks_of(array, folder / name, box):  # which of them?
+            for part, path in chunks_of(array, folder / name, box):  # find the damaged chunk
                 try:
                     array[part]
                 except Exception as problem:

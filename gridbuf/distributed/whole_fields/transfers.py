@@ -28,7 +28,7 @@ class Way(NamedTuple):
     """One field on its way: arrays at both ends, and which links concern this rank."""
 
     axes: Index  # of the grid: those of the links
-    places: Index  # which axis of the arrays each of them is
+    places: Index  # axis of the arrays, by dim
     sources: Sources
     shape: Index  # of an array's other axes; entries of the links' axes are unused
     itemsize: int

@@ -15,7 +15,7 @@ type Loop struct {
 	Name, Types, Signature string
 	Doc                    string // empty: for Go programs only
 	Form                   int32  // gufunc.Form
-	Folds                  bool   // it folds a row where its output is its first input
+	Folds                  bool   // whether a row is folded where the output is the first input
 	Address                uintptr
 }
 

@@ -54,7 +54,7 @@ static int has_avx2(void) {
 }
 
 #ifdef __aarch64__
-#define BASE "neon" /* which every such processor has */
+#define BASE "neon" /* every aarch64 processor has NEON */
 #else
 #define BASE "base"
 #endif
