@@ -18,6 +18,7 @@ from gridbuf.distributed.geometry.reading_links import index_links
 from gridbuf.distributed.grid import Grid
 from gridbuf.distributed.plans.plan import Handle, Plan
 from gridbuf.distributed.plans.vectors import Item, pair, scalar, vector
+from gridbuf.distributed.unstructured import unstructured
 
 __all__ = [
     "Block",
@@ -37,5 +38,6 @@ __all__ = [
     "scalar",
     "topology",
     "tripolar",
+    "unstructured",
     "vector",
 ]

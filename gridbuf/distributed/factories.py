@@ -33,29 +33,37 @@ def on_all_ranks(make: Callable[P, Grid]) -> Callable[P, Grid]:
         comm: Any = keywords.get("comm")
         if comm is None:
             return make(*args, **keywords)
-        from mpi4py import MPI
-
-        if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
-            raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
-        if not isinstance(comm, MPI.Intracomm):
-            raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
-        from gridbuf.distributed.ranks.collectives import Collectives
-        from gridbuf.distributed.ranks.duplicates import channel_for, communicator_of
-
-        try:
-            seconds = read_timeout(keywords.get("timeout")) or None
-        except (TypeError, ValueError):
-            seconds = None  # raised below, where it reaches the other ranks
-        communicator = communicator_of(comm, seconds)
+        communicator, ranks = calls_of_all(comm, keywords.get("timeout"))
+        from gridbuf.distributed.ranks.duplicates import channel_for
 
         def together(ranks: Any) -> Grid:
             grid = make(*args, **keywords)
             grid._connect(channel_for(communicator, grid.arguments(), MAKING, ranks))
             return grid
 
-        return Collectives(communicator.lobby, seconds).run(MAKING, together)
+        found: Grid = ranks.run(MAKING, together)
+        return found
 
     return made
+
+
+def calls_of_all(comm: Any, timeout: Any) -> tuple[Any, Any]:
+    """The duplicates of a communicator, and the calls of its ranks that belong to no grid."""
+    from mpi4py import MPI
+
+    if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
+        raise ValueError("comm: it is MPI.COMM_NULL: this rank is not in it")
+    if not isinstance(comm, MPI.Intracomm):
+        raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
+    from gridbuf.distributed.ranks.collectives import Collectives
+    from gridbuf.distributed.ranks.duplicates import communicator_of
+
+    try:
+        seconds = read_timeout(timeout) or None
+    except (TypeError, ValueError):
+        seconds = None  # raised when the grid is made, where it reaches the other ranks
+    communicator = communicator_of(comm, seconds)
+    return communicator, Collectives(communicator.lobby, seconds)
 
 
 ENGINES = ("local", "mpi", "ghex")

@@ -92,7 +92,10 @@ PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_
     int32_t codes[GB_MAXDIMS];
     int from[GB_MAXDIMS];
     if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_py_field_reversed(self, NULL);
-    GB_PY_OWNED PyObject *dims = nargs == 1 ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
+    /* a text is a letter for each index, but for the one index of a Field, called "Cell" */
+    int name = PyUnicode_Check(args[0]) && f->geometry.ndim == 1 && gb_py_has_own_names(f);
+    GB_PY_OWNED PyObject *dims =
+        nargs == 1 && !name ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
     if (!dims) return NULL;
     int n = read_order(f, dims, codes);
     if (n == -1) return NULL;

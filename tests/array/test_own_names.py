@@ -31,6 +31,14 @@ def test_a_field_keeps_its_names(dims: Any) -> None:
     assert (gb.as_numpy(f, f.dims[::-1]) == f.numpy().T).all()
 
 
+def test_one_name_is_a_transposition() -> None:
+    f = made((4,), ("Cell",))
+    assert f.transpose("Cell").dims == f.transpose(("Cell",)).dims == f.T.dims == ("Cell",)
+    assert gb.as_numpy(f, ("Cell",)).shape == (4,)
+    with pytest.raises(ValueError, match="not a permutation"):
+        f.transpose("Edge")
+
+
 def test_operators_go_by_name() -> None:
     f, column, cells = made(), made((3,), ("K",)), made((4,), ("Cell",))
     assert (f + f).dims == (f * column).dims == (cells * f).dims == CELLS

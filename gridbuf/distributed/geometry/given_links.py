@@ -168,6 +168,12 @@ class GivenLinks(LinkBuilder):
             if not how.moves_only:
                 self._turning.setdefault(how, f"links[{given.number}]")
         ends = [(given, *given.ends()) for given in links]
+        self._high: dict[int, tuple[int, ...]] = {}  # how far links fill beyond a block's ends
+        for given, _, end in ends:
+            over = [max(a - n, 0) for a, n in zip(end, topology.tiles[given.dst], strict=True)]
+            known = self._high.get(given.dst, (0,) * topology.ndim)
+            self._high[given.dst] = tuple(map(max, known, over))
+        self._highest = tuple(map(max, zip(*self._high.values(), strict=True)))
         self._farthest = [
             (
                 min(ends, key=lambda its: its[1][a]),
@@ -175,6 +181,17 @@ class GivenLinks(LinkBuilder):
             )
             for a in range(topology.ndim * bool(links))
         ]
+
+    def common(self, geometry: Geometry, block: Block) -> Geometry:
+        """High halos may end where the block's own links end: they count as the widest."""
+        if not self._highest or len(geometry.axes) != self.whole.ndim:
+            return geometry
+        own = self._high.get(block.number, (0,) * self.whole.ndim)
+        halos = [
+            (low, max(high, most) if high >= least else high)
+            for (low, high), least, most in zip(geometry.halos, own, self._highest, strict=True)
+        ]
+        return geometry._replace(halos=tuple(halos))
 
     def crossings(self, axes: Index) -> list[tuple[str, Map]]:
         return [(where, how) for how, where in self._turning.items()]

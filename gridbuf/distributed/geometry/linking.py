@@ -105,6 +105,10 @@ class LinkBuilder:
             for (tile, _, _), seam in topology.seams.items()
         )
 
+    def common(self, geometry: Geometry, block: Block) -> Geometry:
+        """The geometry of a field on a block, as the fields of all blocks have it."""
+        return geometry
+
     def along(self, axes: Index) -> Topology:
         """The topology of fields that have only these of its axes."""
         found = self._parts.get(axes)

@@ -288,7 +288,7 @@ def index_links(own: Any, halo: Any) -> list[tuple[Any, ...]]:
     >>> T[0].numpy(), T[1].numpy()
     (array([4., 7., 1., 2., 0.]), array([0., 2., 4., 0.]))
     """
-    ours, theirs = (_indices(given, what) for given, what in ((own, "own"), (halo, "halo")))
+    ours, theirs = (read_indices(given, what) for given, what in ((own, "own"), (halo, "halo")))
     if len(ours) != len(theirs):
         raise ValueError(f"halo: {len(theirs)} blocks, own has {len(ours)}")
     if not ours:
@@ -314,7 +314,8 @@ def index_links(own: Any, halo: Any) -> list[tuple[Any, ...]]:
     return found
 
 
-def _indices(given: Any, what: str) -> list[Ints]:
+def read_indices(given: Any, what: str) -> list[Ints]:
+    """Arrays of global indices, one a block."""
     return [
         _index(each, f"{what}[{i}]", ("I",), "an index array")[0].ravel()
         for i, each in enumerate(read.entries(given, what))

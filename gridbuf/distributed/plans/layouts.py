@@ -3,7 +3,7 @@ its points in the cells of the grid.
 """
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,14 +148,20 @@ def geometry_of(layout: Layout, block: Block, names: Sequence[str], field: str) 
 
 
 def bind(
-    layouts: tuple[Layout, ...], blocks: Sequence[Block], names: Sequence[str], name: str
+    layouts: tuple[Layout, ...],
+    blocks: Sequence[Block],
+    names: Sequence[str],
+    name: str,
+    common: Callable[[Geometry, Block], Geometry] = lambda geometry, _: geometry,
 ) -> Bound:
-    """A field on all blocks of a rank; ValueError where the blocks' parts differ."""
+    """A field on all blocks of a rank; ValueError where the blocks' parts differ. `common`: the
+    geometry of one block as all have it.
+    """
     first = layouts[0]
-    geometry = geometry_of(first, blocks[0], names, name)
+    geometry = common(geometry_of(first, blocks[0], names, name), blocks[0])
     extra = extra_of(first, names)
     for layout, block in zip(layouts[1:], blocks[1:], strict=True):
-        other = geometry_of(layout, block, names, name)
+        other = common(geometry_of(layout, block, names, name), block)
         for what, a, b in (
             ("dtype", first.dtype, layout.dtype),
             ("dims", sorted(first.dims), sorted(layout.dims)),

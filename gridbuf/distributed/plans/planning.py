@@ -143,7 +143,8 @@ class Planner:
                 self._bounds.clear()
                 self._works.clear()
             self._keys += 1  # never the same again: older plans still have theirs
-            found = bind(tuple(map(layout_of, fields)), self._blocks, self._dims, name)
+            layouts = tuple(map(layout_of, fields))
+            found = bind(layouts, self._blocks, self._dims, name, self.builder.common)
             found = self._bounds[numbers] = found._replace(key=self._keys)
         return found if found.name == name else found._replace(name=name)
 
