@@ -81,8 +81,8 @@ func parse(set *flag.FlagSet, arguments []string) error {
 }
 
 // write prints help and usage, where a stream that is closed leaves nothing to be said.
-func write(out io.Writer, format string, values ...any) {
-	_, _ = fmt.Fprintf(out, format, values...)
+func write(out io.Writer, text string, values ...any) {
+	_, _ = fmt.Fprintf(out, text, values...)
 }
 
 func none(name string, arguments []string) error {
