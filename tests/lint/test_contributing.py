@@ -133,10 +133,10 @@ def test_attributes_of_fields_are_handed_on_and_let_go() -> None:
 def test_what_was_forgotten_is_told() -> None:
     files = sources()
     assert defined_loops(
-        "void gb_gu_k_cube_f64_base(char **args) {\n}\nstatic void gb_gu_k_row_f64_base(int n)"
+        "void gb_gu_k_forgotten_f64_base(char **args) {\n}\nstatic void gb_gu_k_row_f64_base(int n)"
         " {\n}\n"
-    ) == {"cube"}
-    assert "cube" not in listed_loops(files[f"{LOOPS}/list.h"])
+    ) == {"forgotten"}
+    assert "forgotten" not in listed_loops(files[f"{LOOPS}/list.h"])
     for text in (
         "PyObject *gb_py_mine GB_PY_GIVEN_O {\n",
         "PyObject *gb_py_mine(PyObject *self, PyObject *args) {\n",
