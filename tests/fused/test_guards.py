@@ -250,3 +250,92 @@ def test_workers_beside_keywords() -> None:
         with pytest.raises(TypeError, match="workers: expected an int"):
             fused(U3, k=2.0, workers="x")
         same(U3 * 2.0 + 1, fused(U3, k=2.0, workers=1))
+
+
+@pytest.mark.parametrize("function", [
+    lambda u, v: np.log(u) / v + np.exp(v * 1000),
+    lambda u, v: np.exp(v * 1000) + np.sqrt(u) / v,
+    lambda u, v: np.where(u / v > 0, np.log(v), np.exp(u * 1000)),
+])  # fmt: skip
+@pytest.mark.parametrize("modes", [
+    {"all": "raise"}, {"divide": "raise", "over": "warn", "invalid": "ignore"},
+    {"divide": "warn", "over": "raise"}, {"invalid": "raise", "divide": "ignore"},
+])  # fmt: skip
+def test_of_several_errors_the_first_is_raised(function: Any, modes: Any) -> None:
+    def outcome(call: Any) -> str:
+        with np.errstate(**modes), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return np.asarray(call(U3 - 1, U3)).tobytes().hex()
+            except FloatingPointError as error:
+                return str(error)
+
+    fused = gb.fused(function)
+    assert outcome(function) == outcome(fused) == outcome(fused)
+
+
+def test_in_place_one_after_the_other() -> None:
+    def reals(u: Any, k: Any) -> Any:
+        t = u * k
+        again = t
+        t += 1
+        t *= t
+        t -= u
+        t /= 2
+        t **= 2
+        t %= 3
+        return t + again
+
+    def ints(u: Any, k: Any) -> Any:
+        t = u * k
+        t <<= 1
+        t |= 3
+        t ^= u
+        t >>= 1
+        return t
+
+    agree(reals, (U3, 2.0), (U3, np.float32(2)), (U3.astype("f4"), 2.0))
+    agree(ints, (np.arange(5), 2), (np.arange(5, dtype="u1"), 2))
+
+
+def test_an_array_that_a_destructor_changes_meanwhile() -> None:
+    class Late:
+        def __init__(self, array: Any) -> None:
+            self.array, self.me = array, self
+
+        def __del__(self) -> None:
+            self.array.resize((10,), refcheck=False)
+
+    fused, before = gb.fused(lambda u, k: u * k + 1), gc.get_threshold()
+    fused(np.ones(1000), 2.0)
+    gc.set_threshold(1)
+    try:
+        for _ in range(20):
+            u = np.ones(1000)
+            Late(u)
+            found = fused(u, 2.0)
+            assert found.shape in ((1000,), (10,))
+            assert (found == 3).all()
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_a_generator_is_refused_when_it_goes_on() -> None:
+    def parts(u: Any) -> Any:
+        yield u + 1
+
+    with pytest.raises(RuntimeError, match="after its call"):
+        list(gb.fused(parts)(U3))
+
+
+def test_a_loop_that_raises_does_not_write_into_what_it_reads() -> None:
+    for n in (3, 300, 5000):
+        base, exponent = np.full(n, 2), np.full(n, 3)
+        fused = gb.fused(lambda a, b: a**b + 100)
+        fused(base, exponent, out=np.zeros_like(base))
+        exponent[n // 2] = -1
+        for _ in range(2):
+            given = exponent.copy()
+            with pytest.raises(ValueError, match="negative integer powers"):
+                fused(base, given, out=given)
+            assert np.array_equal(given, exponent)
