@@ -4,6 +4,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ class Fused(_core.FusedFunction):
             if not _fits(trace, given):
                 continue
             try:
-                result, run = trace.replay([given[p] for p in trace.places], workers or 0, outs)
+                result, run = trace.replay(given, workers or 0, outs)
             except Changed:
                 continue
             break
@@ -152,6 +153,10 @@ class Fused(_core.FusedFunction):
         entered = [enter(value, i) for i, value in enumerate(given)]
         trace.signature = tuple(map(signature, given))
         trace.constants = tuple(None if is_memory(value) else value for value in given)
+        for place, value in enumerate(given):
+            for name, part in _attributes(value).items():
+                if is_memory(part):
+                    trace.attribute(part, place, name)
         try:
             found = self._function(
                 *entered[: len(args)], **dict(zip(options, entered[len(args) :], strict=True))
@@ -251,6 +256,25 @@ def _flag(value: Any) -> Any:
         return cls, frozenset(map(_flag, value))
     if isinstance(value, dict):
         return cls, tuple((_flag(k), _flag(v)) for k, v in value.items())
+    if attributes := _attributes(value):
+        return _Same(value), tuple((name, _attribute(v)) for name, v in attributes.items())
+    return _plain(value)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """What an object of a Python class was given, which may change between calls."""
+    if not type(value).__dictoffset__ or isinstance(value, (type, ModuleType, FunctionType)):
+        return {}
+    found = getattr(value, "__dict__", None)
+    return dict(found) if type(found) is dict else {}
+
+
+def _attribute(value: Any) -> Any:
+    return signature(value) if is_memory(value) else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    cls = type(value)
     if cls in (str, bytes, type(None), type(Ellipsis)) or isinstance(value, (type, np.dtype)):
         return cls, value
     return (cls, repr(value)) if is_number(value) else _Same(value)

@@ -107,6 +107,7 @@ class Trace:
         self.places: list[Any] = []
         self.held: dict[int, tuple[Node, Any, Any]] = {}  # arrays from outside of the arguments
         self.numbers: dict[int, Any] = {}  # NumPy's numbers among it
+        self.attributes: dict[int, tuple[int, str, Any]] = {}  # memory: place of its owner, name
         self.sources: dict[Node, frozenset[Node]] = {}
         self.fixed: set[int] = set()  # arguments whose value the function saw
         self.sized = False  # the function has read a size
@@ -137,6 +138,11 @@ class Trace:
         self.run.set(node, value)
         return node
 
+    def attribute(self, value: Any, place: int, name: str) -> None:
+        """Memory that is an attribute of an argument; which of two has been read is not known."""
+        self.lost |= id(value) in self.attributes
+        self.attributes[id(value)] = place, name, value
+
     def hold(self, value: Any) -> Node:
         if id(value) not in self.held:
             node = self.node(())
@@ -144,6 +150,9 @@ class Trace:
             self.sources[node] = frozenset({node})
             self.run.set(node, value)
             self.held[id(value)] = node, value, host(value).tobytes()
+            if id(value) not in self.attributes:  # of a part of one: of another array next time
+                others = (host(other) for *_, other in self.attributes.values())
+                self.lost |= any(np.may_share_memory(host(value), other) for other in others)
         return self.held[id(value)][0]
 
     def check_held(self) -> None:
@@ -160,6 +169,10 @@ class Trace:
                     "fused: the function changes an array that is no argument and that it computes"
                     " with; make it another array, or an argument"
                 )
+        for key, (place, name, _) in self.attributes.items():  # read at each call, kept by none
+            self.attributes[key] = place, name, None
+            if key in self.held:
+                self.held[key] = self.held[key][0], None, b""
 
     # --- what the function sees
 
@@ -319,12 +332,13 @@ class Trace:
         results = self.result if type(self.result) is tuple else (self.result,)
         return isinstance(step, Segment) and step.targets == results
 
-    def replay(self, values: list[Any], workers: int, outs: tuple[Any, ...]) -> tuple[Any, Run]:
+    def replay(self, given: Any, workers: int, outs: tuple[Any, ...]) -> tuple[Any, Run]:
         run = Run()
-        for node, value in zip(self.given, values, strict=True):
-            run.set(node, value)
-        for node, value, _ in self.held.values():
-            run.set(node, value)
+        for node, place in zip(self.given, self.places, strict=True):
+            run.set(node, given[place])
+        for key, (node, value, _) in self.held.items():
+            place, name, _ = self.attributes.get(key, (0, "", None))
+            run.set(node, vars(given[place])[name] if name else value)
         try:
             for step in self.steps:
                 last = outs if step is self.steps[-1] and self.ends(step) else ()

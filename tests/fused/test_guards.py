@@ -339,3 +339,56 @@ def test_a_loop_that_raises_does_not_write_into_what_it_reads() -> None:
             with pytest.raises(ValueError, match="negative integer powers"):
                 fused(base, given, out=given)
             assert np.array_equal(given, exponent)
+
+
+class TestAttributesOfArguments:
+    """A method's self: numbers and arrays that are given another value between calls."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.dt, self.name = 0.5, "a"
+            self.u, self.v = np.arange(4.0), np.arange(4.0) ** 2
+
+        def step(self, w: Any) -> Any:
+            return w * self.dt + self.u - (self.v if self.name == "a" else self.v * w)
+
+        def parts(self, w: Any) -> Any:
+            return w[1:] * self.u[1:] + self.u[:-1]
+
+        def sized(self, w: Any) -> Any:
+            return w * len(self.u) + self.u.sum()
+
+    @pytest.mark.parametrize("name", ["step", "parts", "sized"])
+    def test_are_read_at_each_call(self, name: str) -> None:
+        model, w = self.Model(), np.ones(4)
+        function = getattr(self.Model, name)
+        fused = gb.fused(function)
+
+        def look(w: Any) -> None:
+            for _ in range(2):
+                same(function(model, w), fused(model, w))
+
+        look(w)
+        model.u, model.v = model.v, model.u
+        look(w)
+        model.u = model.u + 1
+        look(w)
+        model.dt, model.name = 2.0, "b"
+        look(w)
+        model.u = model.v
+        look(w)
+        model.v = model.v * 3
+        look(w)
+        model.u, model.v = np.arange(6.0), np.ones(6)
+        look(np.ones(6))
+
+    def test_arrays_in_turns_are_one_trace_and_not_kept(self) -> None:
+        model, w = self.Model(), np.ones(4)
+        fused = gb.fused(self.Model.step)
+        first = model.u
+        count = sys.getrefcount(first)
+        for _ in range(10):
+            fused(model, w)
+            model.u, model.v = model.v, model.u
+        assert fused.traces() == 1
+        assert sys.getrefcount(first) == count
