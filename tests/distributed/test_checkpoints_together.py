@@ -359,3 +359,32 @@ def test_paths_that_cannot_be(tmp_path: Path) -> None:
                 call(path)
     with pytest.raises(ValueError, match="timeout: it is larger"):
         gbd.grid((4, 4), timeout=10**400)
+
+
+@pytest.mark.parametrize("kind", [*FORMATS, "netcdf"])
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_checkpoint_that_is_replaced_while_it_is_loaded(
+    kind: str, verify: bool, tmp_path: Path
+) -> None:
+    """Fields of two checkpoints never come together, even unverified."""
+    if kind == "netcdf":
+        pytest.importorskip("netCDF4")
+    path, other = tmp_path / "x", gbd.grid((8, 6))
+    grid = gbd.grid((8, 6), blocks=(2, 1))
+    grid.save(path, T=grid.full(1.0), q=grid.full(1.0), format=kind)
+
+    def replace(part: float) -> None:
+        if part == 0.5:
+            other.save(path, T=other.full(2.0), q=other.full(2.0), format=kind)
+
+    with pytest.raises(ValueError, match="was replaced while it was loaded; load it again"):
+        grid.load(path, verify=verify, progress=replace)
+    grid = gbd.grid((8, 6), blocks=(2, 1))
+    assert whole(grid, path) == 2.0
+
+    def remove(part: float) -> None:
+        if part == 0.5:
+            path.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(ValueError, match="was replaced while it was loaded"):
+        grid.load(path, verify=verify, progress=remove)

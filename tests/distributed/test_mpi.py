@@ -108,9 +108,16 @@ def test_scarce_things_and_plans_that_are_alive_at_the_end(finalized: bool, way:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("debug", ["0", "1"], ids=["plain", "debug"])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_threads_with_a_grid_each(count: int) -> None:
-    done = run("several.py", count, "threads.py", MPI4PY_RC_THREAD_LEVEL="multiple")
+def test_threads_with_a_grid_each(count: int, debug: str) -> None:
+    done = run(
+        "several.py",
+        count,
+        "threads.py",
+        MPI4PY_RC_THREAD_LEVEL="multiple",
+        GRIDBUF_DEBUG=debug,
+    )
     assert (done.returncode, done.stdout) == (0, f"threads {count}\n"), done.stdout + done.stderr
 
 

@@ -83,15 +83,16 @@ def loading(
             raise TypeError(f"names: expected the names of fields, got {type(name).__name__}")
     where = manifests.read_path(path)
     progress = read_progress(progress, f"load {where}", context.rank)
-    found = None
+    found = version = None
     if context.rank == 0:
+        version = version_of(where)
         found = netcdf.read_manifest(where) if where.is_file() else manifests.read(where)
     if found is not None:
         check(found, context, names, where)
     args = {"path": str(where), "names": list(names), "verify": verify}
-    topic = Topic(found, found is not None)
+    topic = Topic(found, found is not None, version)
     agreed = ranks.agree("load", args, [topic], needed=True)
-    manifest = agreed.topics[0][0]
+    manifest, version = agreed.topics[0]
     wanted = list(names) or list(manifest["fields"])
     sums = np.zeros(len(wanted), np.uint64)
 
@@ -102,9 +103,14 @@ def loading(
     )
     for i, name in enumerate(wanted):
         total = sums[i : i + 1] if verify else None
-        made[name] = get_field(store, where, fields[name], context, name, make, total)
+        try:
+            made[name] = get_field(store, where, fields[name], context, name, make, total)
+        except (OSError, ValueError) as error:
+            check_version(where, version, error)
+            raise
         if progress is not None:
             progress((i + 1) / len(wanted))
+    check_version(where, version)
     agreed = ranks.agree("load", args, values=sums[: ranks.room])
     total = summed(ranks, sums, agreed)
     if verify and not context.decomposition.has_land:  # land is not read
@@ -115,6 +121,23 @@ def loading(
                     " their checksum differs"
                 )
     return made
+
+
+def version_of(where: Path) -> list[int] | None:
+    """Numbers that differ between checkpoints that were at one path; None where there is none."""
+    try:
+        found = where.stat()
+    except OSError:
+        return None
+    return [found.st_ino, found.st_mtime_ns]
+
+
+def check_version(where: Path, version: Any, cause: Exception | None = None) -> None:
+    """Refuse what was read if there has been another checkpoint at the path meanwhile."""
+    if version_of(where) != version:
+        raise ValueError(
+            f"path: {str(where)!r} was replaced while it was loaded; load it again"
+        ) from cause
 
 
 def check(manifest: manifests.Json, context: Context, names: Sequence[str], where: Path) -> None:

@@ -6,6 +6,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from common import me, raises
@@ -104,6 +105,30 @@ def files(k: int, grid: gbd.Grid) -> None:
         ).all()
 
 
+def one_path(k: int, grid: gbd.Grid) -> None:
+    """The checkpoint that is there at the end is of one thread's save, and whole."""
+    for i in range(3):
+        value = 100.0 * (k + 1) + i
+        grid.save(f"{folder}/shared", T=grid.full(value), q=grid.full(value), format="npy")
+
+
+def beyond_edges(k: int, grid: gbd.Grid) -> None:
+    """Halos beyond the grid's edges, by rules that differ between threads."""
+    low, high = (("edge", "zero"), ("zero", "edge"), ("odd", "reflect"))[k % 3]
+    f = grid.zeros()
+    for i in range(20):
+        value = 1000.0 * (k + 1) + 10 * i
+        f.domain[...] = value + me
+        grid.exchange(f, edges={"I": (low, high)})
+        first, last = value, value + n - 1
+        found = f[0, 0], f[-1, 0]
+        wanted = (
+            {"edge": first, "zero": 0.0, "odd": -first}[low] if me == 0 else value + me - 1,
+            {"edge": last, "zero": 0.0, "reflect": last}[high] if me == n - 1 else value + me + 1,
+        )
+        assert found == wanted, (k, i, found, wanted)
+
+
 def errors_of_one_thread() -> None:
     """They end the waits of the other threads as well; then all is made again."""
     grids = [
@@ -160,6 +185,15 @@ for _ in range(3):
     at_once(one_way, periodic="", halo=((0, 1), (0, 0)))
 at_once(whole_fields)
 at_once(files)
+at_once(one_path)
+grid = gbd.grid((4 * n, 6), blocks=(n, 1), comm=world, timeout=200)
+saved = grid.load(f"{folder}/shared")
+value = float(saved["T"].domain[0, 0])
+assert value in {100.0 * (k + 1) + 2 for k in range(COUNT)}, value
+assert grid.min(saved["T"]) == grid.max(saved["T"]) == value == grid.max(saved["q"])
+assert [each.name for each in Path(folder).iterdir() if "unfinished" in each.name] == []
+for _ in range(3):
+    at_once(beyond_edges, periodic="")
 if n > 1:
     errors_of_one_thread()
 two_threads_in_calls_of_one_grid()
