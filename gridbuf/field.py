@@ -543,6 +543,7 @@ def install() -> None:
         "_values": _values,
         "to_numpy": to_numpy, "astype": astype, "fill": fill, "view": view,
         "flags": property(_flags),
+        "__array_priority__": 0.0,  # dask asks each chunk, as an ndarray answers
         "to": to, "copy": copy, "__copy__": copy, "__deepcopy__": _deepcopy, "__reduce__": _reduce,
         "_repr_html_": showing.html, "__str__": showing.text, "plot": showing.plot,
         "__gt_interface__": property(_gt_interface), "gt_domain": property(_gt_domain),

@@ -99,6 +99,28 @@ class PositionalMethods:
         """
         return self._values().tobytes(order)
 
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the values to a file, in the order of the indices.
+
+        Parameters
+        ----------
+        fid : str, path or open file
+            The file; `numpy.fromfile` reads it.
+        sep : str, optional
+            What stands between two values in a text; "" writes bytes.
+        format : str, optional
+            How a text shows a value.
+
+        Examples
+        --------
+        >>> import gridbuf as gb, numpy as np, os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "ones.bin")
+        >>> gb.Field.ones((2, 2), dims="IJ").tofile(path)
+        >>> np.fromfile(path)
+        array([1., 1., 1., 1.])
+        """
+        self._values().tofile(fid, sep, format)
+
     def ravel(self, order: Any = "C") -> Any:
         """The values in one row, by position.
 

@@ -398,7 +398,7 @@ def result_dtypes(
     conversion drops; the call itself does.
     """
     samples = [*map(_sample, views)]
-    if options.get("casting") == "unsafe":
+    if options.get("casting") == "unsafe" and isinstance(ufunc, np.ufunc):  # numba's is none
         return _resolved(
             ufunc, [type(x) if type(x) in _WEAK else np.asarray(x).dtype for x in samples], options
         )

@@ -27,7 +27,7 @@ from gridbuf.named.broadcasting import (
     lacking,
     resolve,
 )
-from gridbuf.named.kinds import FIELDS, Kind
+from gridbuf.named.kinds import FIELDS, DeviceField, Kind
 from gridbuf.wrapping import check_masks, naming, values
 
 
@@ -39,13 +39,33 @@ def of_fields(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, An
 def call(kind: Kind, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result, or NotImplemented where an array of another library has to answer."""
     if not all(map(kind.takes_type, types)):
-        return NotImplemented
+        return _by_another(kind, func, types, args, kwargs)
     if any(issubclass(cls, np.ma.MaskedArray) for cls in types):
         check_masks(("data", obj) for obj in inside((args, kwargs)))
     if any(map(kind.has_two_sides, types)):
         with kind.held(inside((args, kwargs))):
             return _answered(kind, func, args, kwargs)
     return _answered(kind, func, args, kwargs)
+
+
+def _by_another(
+    kind: Kind, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call with another library's array: beside Fields its class answers, first for Fields as
+    they are, then for their plain arrays. Storages leave the call alone.
+    """
+    others = {cls for cls in types if not kind.takes_type(cls)}
+    if kind is not FIELDS or any(
+        issubclass(cls, (_core.StorageBase, DeviceField)) or getattr(cls, "_knows_names", False)
+        for cls in types
+    ):
+        return NotImplemented
+    for obj in inside((args, kwargs)):
+        if type(obj) in others:
+            found = type(obj).__array_function__(obj, func, types, args, kwargs)
+            if found is not NotImplemented:
+                return found
+    return positional.call(kind, func, args, kwargs)
 
 
 def _answered(kind: Kind, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -163,7 +183,8 @@ def _row(
     first = next((p for p, ours in parts if ours and p.names), None) or next(
         p for p, ours in parts if ours
     )
-    labels = first.names or tuple(map(str, range(len(first.shape))))
+    named = next((p.names for p, _ in parts if p.names), None)  # a DataArray's, beside no names
+    labels = first.names or named or tuple(map(str, range(len(first.shape))))
     frames, adapts = [], []
     for own, _ in parts:
         if own.names is None and len(own.shape) != len(labels):

@@ -22,8 +22,10 @@ def call(
 ) -> Any:
     """The result, or NotImplemented where an array of another library has to answer."""
     out = kwargs.get("out")
-    # A tuple, but for numba, which hands on what it was given.
+    # numba's ufuncs hand on what they were given, NumPy's a tuple by keyword.
     out = () if out is None else out if isinstance(out, tuple) else (out,)
+    if method == "__call__" and len(inputs) > ufunc.nin:
+        inputs, out = inputs[: ufunc.nin], (*inputs[ufunc.nin :], *out)
     every = inputs
     if kwargs:
         every += tuple(obj for obj in (*out, kwargs.get("where")) if obj is not None)
@@ -166,8 +168,12 @@ def _generalized(
 
 
 def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
-    """Names that differ already make an outer product of an ordinary call."""
+    """Names that differ already make an outer product of an ordinary call; Fields without names
+    are arrays.
+    """
     names = FIELDS.names_of(a), FIELDS.names_of(b)
+    if names == (None, None):
+        return positional.call(FIELDS, ufunc, (a, b), kwargs, method="outer")
     if names[0] is None or names[1] is None or len(lacking(names[1], names[0])) < len(names[1]):
         raise TypeError(
             f"{ufunc.__name__}.outer: by name it needs two Fields without a name in common, not"

@@ -266,10 +266,10 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
         >>> gs.zeros((2, 3, 4)).transpose("KJI").axes
         'KJI'
         """
-        given: Any = axes
+        given: Any = axes or None
         if len(axes) == 1 and not isinstance(axes[0], int):
             given = axes[0]
-        order = self._order(given or None)
+        order = self._order(given)
         return self._mapped(lambda array: array.transpose(order), self._meta.selected(order))
 
     def _order(self, axes: Any) -> tuple[int, ...]:
@@ -391,6 +391,41 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
         made: Any = np.empty_like(self, dtype=wanted)
         np.copyto(made, self, casting="unsafe")
         return made  # type: ignore[no-any-return]
+
+    def view(self, kind: Any = None) -> Any:
+        """The same memory as another kind of array.
+
+        Parameters
+        ----------
+        kind : type, optional
+            `numpy.ndarray`: as `numpy.asarray`; nothing, or a class that the storage has: as a
+            storage with the same parameters.
+
+        Returns
+        -------
+        Storage or numpy.ndarray
+
+        Raises
+        ------
+        TypeError
+            When kind is neither; bytes are read as another dtype by
+            `numpy.asarray(storage).view(dtype)`.
+
+        Examples
+        --------
+        >>> import gridbuf.storage as gs, numpy as np
+        >>> s = gs.zeros((2, 2), axes="IJ")
+        >>> type(s.view(np.ndarray)), s.view().axes
+        (<class 'numpy.ndarray'>, 'IJ')
+        """
+        if kind is np.ndarray:
+            return np.asarray(self)
+        if kind is None or (isinstance(kind, type) and isinstance(self, kind)):
+            return self[...]
+        raise TypeError(
+            f"kind: expected numpy.ndarray or a class of this storage, got {kind!r};"
+            f" numpy.asarray(storage).view({kind!r}) reads bytes anew"
+        )
 
     def fill(self, value: Any) -> None:
         """Write one value, or values that broadcast, everywhere.

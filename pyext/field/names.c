@@ -68,7 +68,7 @@ static int by_number(const gb_py_field *f, PyObject *const *items, Py_ssize_t co
 
 static int all_ints(PyObject *const *items, Py_ssize_t count) {
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!PyLong_Check(items[i])) return 0;
+        if (!PyIndex_Check(items[i])) return 0;
     return count > 0;
 }
 
@@ -86,16 +86,23 @@ static int read_order(const gb_py_field *f, PyObject *dims, int32_t *codes) {
                                   : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
 }
 
-/* transpose("KJI"), ("K", "J", "I"), (2, 1, 0), of a tuple of either, or of nothing: reversed. */
+/* The order as a tuple, where a list, an array or several arguments say it. New reference. */
+static PyObject *given_order(const gb_py_field *f, PyObject *const *args, Py_ssize_t nargs) {
+    /* a text is a letter for each index, but for the one index of a Field, called "Cell" */
+    int name = PyUnicode_Check(args[0]) && f->geometry.ndim == 1 && gb_py_has_own_names(f);
+    if (nargs > 1 || name) return gb_py_tuple_of(args, nargs);
+    int list = PyList_Check(args[0]) || PyArray_Check(args[0]);
+    return list ? PySequence_Tuple(args[0]) : Py_NewRef(args[0]);
+}
+
+/* transpose("KJI"), ("K", "J", "I"), (2, 1, 0), of a sequence of either, or of nothing: reversed.
+ */
 PyObject *gb_py_field_transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     gb_py_field *f = (gb_py_field *)self;
     int32_t codes[GB_MAXDIMS];
     int from[GB_MAXDIMS];
     if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) return gb_py_field_reversed(self, NULL);
-    /* a text is a letter for each index, but for the one index of a Field, called "Cell" */
-    int name = PyUnicode_Check(args[0]) && f->geometry.ndim == 1 && gb_py_has_own_names(f);
-    GB_PY_OWNED PyObject *dims =
-        nargs == 1 && !name ? Py_NewRef(args[0]) : gb_py_tuple_of(args, nargs);
+    GB_PY_OWNED PyObject *dims = given_order(f, args, nargs);
     if (!dims) return NULL;
     int n = read_order(f, dims, codes);
     if (n == -1) return NULL;

@@ -16,7 +16,12 @@ static INLINED int cut_by(PyObject *part, int64_t n, int axis, gb_py_cut *c, int
     int beyond = 0;
     Py_ssize_t i = PyLong_CheckExact(part) ? PyLong_AsLongLongAndOverflow(part, &beyond)
                                            : PyNumber_AsSsize_t(part, NULL);
-    if (i == -1 && !beyond && PyErr_Occurred()) return GB_PY_KEY_ERROR;
+    if (i == -1 && !beyond && PyErr_Occurred()) {
+        if (!PyMapping_Check(part) || !PyErr_ExceptionMatches(PyExc_TypeError))
+            return GB_PY_KEY_ERROR;
+        PyErr_Clear(); /* a tensor of several elements refuses to be an index, and is an array */
+        return GB_PY_KEY_OTHER;
+    }
     if (beyond) i = PY_SSIZE_T_MAX; /* out of bounds as well */
     *c = (gb_py_cut){i < 0 ? i + n : i, 1, 1, n, 0};
     if (i >= -n && i < n) return GB_PY_KEY_VIEW;
