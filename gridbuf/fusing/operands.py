@@ -79,7 +79,7 @@ def signature(obj: Any) -> Any:
     """What of an object's memory decides how a call runs."""
     if not is_memory(obj):
         return type(obj)
-    kind = (type(obj), obj.dtype, obj.shape, obj.strides)
+    kind = (type(obj), obj.dtype, obj.dtype.num, obj.shape, obj.strides)
     return (*kind, *meaning(obj))
 
 
@@ -88,7 +88,8 @@ def structure(obj: Any) -> Any:
     order = sorted(range(obj.ndim), key=lambda i: -abs(obj.strides[i]))
     ones = tuple(size == 1 for size in obj.shape)
     dense = obj.ndim > 0 and obj.strides[order[-1]] == obj.itemsize
-    return type(obj), obj.dtype, tuple(order), ones, dense, *meaning(obj)
+    number = obj.dtype.num  # long and long long are equal dtypes
+    return type(obj), obj.dtype, number, tuple(order), ones, dense, *meaning(obj)
 
 
 def meaning(obj: Any) -> tuple[Any, ...]:

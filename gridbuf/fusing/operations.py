@@ -42,9 +42,14 @@ class Operation(NamedTuple):
     line: str
 
 
-@lru_cache(maxsize=1024)
 def find_loop(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> Loop | None:
     """NumPy's choice for dtypes and kinds of Python numbers; None: nothing that can be fused."""
+    return _find_loop(ufunc, kinds, tuple(getattr(kind, "num", None) for kind in kinds))
+
+
+@lru_cache(maxsize=1024)
+def _find_loop(ufunc: np.ufunc, kinds: tuple[Any, ...], numbers_of_kinds: Any) -> Loop | None:
+    """The same; `numbers_of_kinds` tell dtypes that are equal apart, as long and long long."""
     if ufunc.signature is not None or len(kinds) != ufunc.nin or ufunc.nin + ufunc.nout > 8:
         return None
     try:

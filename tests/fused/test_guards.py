@@ -168,6 +168,12 @@ class TestOtherValues:
             assert outcome(step, u, k) == outcome(fused, u, k) == outcome(fused, u, k), k
 
 
+def test_of_equal_dtypes() -> None:
+    """int64 is C's long, and long long too: NumPy's numbers of them have two classes."""
+    agree(lambda u: (u + 1).sum(), *((np.arange(3, dtype=t),) for t in "qlql"))
+    agree(lambda u: (u + 1).sum(), *((np.arange(3, dtype=t),) for t in "lqlq"))
+
+
 class TestNumbers:
     @pytest.mark.parametrize("of", [
         round, lambda k: round(k, 1), math.trunc, math.floor, math.ceil, math.sqrt, complex,
