@@ -150,6 +150,11 @@ def check_make(words: list[str]) -> None:
             assert re.search(rf"^{re.escape(word)}:", makefile, re.MULTILINE), (
                 f"the Makefile has no target {word}"
             )
+    if "..." not in words and shutil.which("make"):  # a shell can read the recipe
+        recipe = subprocess.run(["make", "-n", *words], cwd=ROOT, capture_output=True, text=True)
+        assert recipe.returncode == 0, recipe.stderr
+        read = subprocess.run(["bash", "-n"], input=recipe.stdout, capture_output=True, text=True)
+        assert read.returncode == 0, read.stderr
 
 
 def check_python(words: list[str], folder: Path) -> None:
