@@ -34,9 +34,15 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 def mixed(words: Integers64) -> Integers64:
     """Other words, each bit of which depends on all bits of one: the finalizer of splitmix64."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+    shifted = words >> np.uint64(30)
+    words = np.bitwise_xor(words, shifted, out=shifted)
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    shifted = words >> np.uint64(27)
+    words ^= shifted
+    words *= np.uint64(0x94D049BB133111EB)
+    np.right_shift(words, np.uint64(31), out=shifted)
+    words ^= shifted
+    return words
 
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
@@ -93,6 +99,9 @@ def words_of(values: NDArray[Any]) -> list[Integers64]:
             for word in words_of(field[..., i])
         ]
     shape, size = values.shape, values.dtype.itemsize
+    if values.dtype.kind in "iufc" and values.dtype.char not in "gG" and size % 8 == 0:
+        words = np.ascontiguousarray(values).view("u1").view("<u8").reshape((*shape, size // 8))
+        return [words[..., i] for i in range(size // 8)]
     raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
     if (
         values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63
