@@ -266,6 +266,14 @@ static PyObject *name_of(PyObject *entry) {
     return own == Py_None ? PyObject_Str(entry) : Py_XNewRef(own);
 }
 
+/* A name is a str, an int or an object with a text, but no list, array or number. */
+static int is_name(const char *arg, PyObject *entry) {
+    int number = PyNumber_Check(entry) && !PyIndex_Check(entry);
+    if (PyUnicode_Check(entry) || !(PySequence_Check(entry) || number)) return 1;
+    PyErr_Format(PyExc_TypeError, "%s: expected names of indices, got %R for one", arg, entry);
+    return 0;
+}
+
 /* Names in one str, a letter each. */
 static int read_letters(PyObject *obj, const char *arg, int32_t *out, int room) {
     Py_ssize_t n;
@@ -288,7 +296,8 @@ int gb_py_dims(PyObject *obj, const char *arg, int32_t *out, int room) {
     Py_ssize_t n = PyTuple_Size(sequence);
     if (n > room) n = too_many(arg, n, room);
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *name = name_of(PyTuple_GetItem(sequence, i));
+        PyObject *entry = PyTuple_GetItem(sequence, i);
+        PyObject *name = is_name(arg, entry) ? name_of(entry) : NULL;
         Py_ssize_t len = 0;
         const char *s = name ? PyUnicode_AsUTF8AndSize(name, &len) : NULL;
         if (s) out[i] = dim_code(s, len);

@@ -100,7 +100,7 @@ def test_text_and_html_have_the_same_words() -> None:
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(TypeError, match="backend: say whose"):
+    with pytest.raises(TypeError, match="backend: none was given"):
         gb.check(np.zeros(3))
     with gb.default_backend(B):
         assert gb.check(np.zeros(3)).backend == B

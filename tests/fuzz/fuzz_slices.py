@@ -207,7 +207,7 @@ def check(case: dict[str, Any]) -> None:
             order = list(range(field.ndim))
             random.Random(how).shuffle(order)
             model = model.transposed(order)
-            field = field.transpose([model.dims[d] for d in range(field.ndim)])
+            field = field.transpose([str(model.dims[d]) for d in range(field.ndim)])
         elif what == "domain":
             inner = tuple(
                 slice(low, n - high)

@@ -80,7 +80,7 @@ LIES = [
     ("typestr: the server sent", {"typestr": "|V99999999999"}),
     ("reach beyond", {"typestr": "|V99999999"}),
     ("typestr: the server sent 8", {"typestr": 8}),
-    ("dims", {"dims": ["I", "X"]}),
+    ("dims", {"dims": ["I", "1x"]}),
     ("dims", {"dims": ["I"]}),
     ("dims", {"dims": ["I", "I"]}),
     ("halo", {"halo": [[6, 6], [0, 0]]}),
