@@ -266,10 +266,13 @@ static PyObject *name_of(PyObject *entry) {
     return own == Py_None ? PyObject_Str(entry) : Py_XNewRef(own);
 }
 
-/* A name is a str, an int or an object with a text, but no list, array or number. */
+/* A name is a str, an int or an object with a text (an Axis of gt4py, a member of an enum), but no
+ * list, array or float. */
 static int is_name(const char *arg, PyObject *entry) {
-    int number = PyNumber_Check(entry) && !PyIndex_Check(entry);
-    if (PyUnicode_Check(entry) || !(PySequence_Check(entry) || number)) return 1;
+    if (PyUnicode_Check(entry) || PyLong_Check(entry) || PyArray_IsScalar(entry, Integer)) return 1;
+    if (!PyFloat_Check(entry) && !PyList_Check(entry) && !PyTuple_Check(entry) &&
+        !PyObject_HasAttrString(entry, "dtype"))
+        return 1;
     PyErr_Format(PyExc_TypeError, "%s: expected names of indices, got %R for one", arg, entry);
     return 0;
 }
