@@ -2,8 +2,8 @@
 which the extension loads when a call needs it. Flags stand in rules.ninja.
 
 The environment may say: CC, and GOARCH where that compiles for another machine; GRIDBUF_CFLAGS and
-GRIDBUF_LDFLAGS, which come last; GRIDBUF_GO_MAIN, a Go main package in the place of bridge/archive,
-and GRIDBUF_GO_TAGS; GRIDBUF_DEBUG_FILE, where a wheel's symbols go (wheels/build.py).
+GRIDBUF_LDFLAGS; GRIDBUF_GO_MAIN, a Go main package in the place of bridge/archive, and
+GRIDBUF_GO_TAGS; GRIDBUF_DEBUG_FILE, where a wheel's symbols go (wheels/build.py).
 """
 
 import json
@@ -33,6 +33,7 @@ LIMITED_API = [] if FREE_THREADED else ["-DPy_LIMITED_API=0x030B0000"]
 CC = os.environ.get("CC", "cc")
 GO_MAIN = os.environ.get("GRIDBUF_GO_MAIN", "./bridge/archive")
 GO_TAGS = os.environ.get("GRIDBUF_GO_TAGS", "")
+os.environ["CGO_ENABLED"] = "1"  # Go leaves C out where it compiles for another machine
 
 
 def run(*command: str | Path) -> str:

@@ -102,7 +102,7 @@ def debugger(path: Path) -> None:
         "-ex",
         f"symbol-file {symbols_of(path)}",
         "-ex",
-        "info line gb_heap_add_slab",
+        "info line gb_heap_reserve",
         core,
     ]
     said = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -69,6 +69,7 @@ def test_the_extras_have_the_packages_of_the_consumers() -> None:
     ours = {normal(name) for name in consumers.packages()} - {"numpy"}
     for_gpus_or_old_pythons = {"cupy", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex"}
     helpers = {
+        "gridbuf",  # its extra for progress bars
         "scipy",
         "zarr",
         "netcdf4",
