@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.names import dims_given, get_dims
+from gridbuf.names import get_dims, own_dims
 from gridbuf.validation import as_dtype
 from gridbuf.wrapping import check_mask, values
 
@@ -79,7 +79,7 @@ def prepare(
     source = _values_of(data, device_data)
     resolved = source.dtype if dtype is None else as_dtype(dtype)
     if resolved.shape == () and "dimensions" not in spec and "dims" not in spec:
-        own = dims_given(data) if isinstance(data, _core.Field) else get_dims(data)
+        own = own_dims(data)
         if own is not None and len(own) == len(source.shape):
             spec = {**spec, "dimensions": own}
     return source, spec, resolved

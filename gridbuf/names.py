@@ -51,6 +51,11 @@ def dims_given(field: _core.Field) -> tuple[str, ...] | None:
     return field.dims if field._dims_given else None
 
 
+def own_dims(obj: Any) -> tuple[str, ...] | None:
+    """As `get_dims`, and of a Field also names that gt4py does not know."""
+    return dims_given(obj) if isinstance(obj, _core.Field) else get_dims(obj)
+
+
 def first_entries(obj: Iterable[Any], n: int) -> tuple[Any, ...]:
     """At most n of what can be iterated over, which may never end."""
     return tuple(islice(obj, n))
@@ -181,9 +186,7 @@ def described_dims(obj: Any) -> tuple[str, ...] | None:
 
 def named(obj: Any) -> tuple[str, ...] | None:
     """The names of an object's indices, wherever it says them."""
-    if isinstance(obj, _core.Field):
-        return dims_given(obj)
-    dims = get_dims(obj)
+    dims = own_dims(obj)
     is_field = hasattr(type(obj), "__gt_dims__")  # one without names of its own
     return described_dims(obj) if dims is None and not is_field else dims
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gridbuf import _core
 from gridbuf.gufunc.choosing import (
     KEYWORDS,
     Choosing,
@@ -20,7 +19,7 @@ from gridbuf.gufunc.choosing import (
 from gridbuf.gufunc.errors import SignatureError
 from gridbuf.gufunc.kernels import Kernel, StateKernel, check_state
 from gridbuf.gufunc.operands import DTYPES, captured, parse_types, types_text
-from gridbuf.names import dims_given
+from gridbuf.names import own_dims
 
 # ---- calls that run while the caller goes on ----
 
@@ -150,8 +149,7 @@ def resolution_of(g: Choosing, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     for out, number, old in zip(outs, types[g.nin :], given, strict=False):
         if out is None:
             array = np.asarray(old)
-            names = dims_given(old) if isinstance(old, _core.Field) else None
-            outputs.append(Output(array.shape, array.dtype, array.strides, names, True))
+            outputs.append(Output(array.shape, array.dtype, array.strides, own_dims(old), True))
         else:
             outputs.append(Output(out[0], DTYPES[number], out[1], out[2], False))
     return Resolution(

@@ -21,11 +21,10 @@ import xarray as xr
 from gridbuf import _core
 from gridbuf.names import (
     as_numpy,
-    dims_given,
     entries_of,
-    get_dims,
     is_dim,
     is_name,
+    own_dims,
     shared_dims,
     shared_halo,
 )
@@ -178,7 +177,7 @@ def to_dataarray(
     >>> gbx.from_dataarray(array, axes={"lon": "I", "lat": "J"}).halo
     ((1, 1), (0, 0))
     """
-    dims = dims_given(obj) if isinstance(obj, _core.Field) else get_dims(obj)
+    dims = own_dims(obj)
     if dims is None:
         raise ValueError(
             f"obj: {type(obj).__name__} does not name its indices; wrap it in a gridbuf.Field with"

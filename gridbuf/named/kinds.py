@@ -346,9 +346,9 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
     """The names that were given to an object's indices; None where none were."""
     if isinstance(obj, np.ndarray):
         return None
-    if type(obj) is _core.HostField:  # C has read its names
+    if isinstance(obj, Field):  # C has read its names
         return dims_given(obj)
-    dims = dims_given(obj) if isinstance(obj, Field) else get_dims(obj)
+    dims = get_dims(obj)
     return dims if dims is not None and all(map(is_dim, dims)) else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gridbuf as gb
+import gridbuf.storage as gs
 from gridbuf import gufunc
 
 add, logical_not = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.logical_not)
@@ -196,6 +197,10 @@ def test_resolve_says_what_a_call_would_give() -> None:
     plan = add.resolve(np.ones(3), 1.0, out=room)
     assert plan.outputs[0].given and plan.outputs[0].dtype == np.float32 and plan.kernel == "dd->d"
     assert (plan.outer_shape, plan.nelements, plan.chunks) == ((2, 3), 6, 1) and room.sum() == 0
+    for out in (gs.zeros((2, 3), axes="IJ"), gb.Field.zeros((2, 3), dims="IJ")):
+        assert add.resolve(out, 1.0, out=out).outputs[0].dims == ("I", "J")
+    cells = gb.Field.zeros((2,), dims=("Cell",))
+    assert add.resolve(cells, 1.0, out=cells).outputs[0].dims == ("Cell",)
     assert gufunc.matvec.resolve(np.ones((2, 3)), np.ones(3)).core == {"m": 2, "n": 3}
     with pytest.raises(gufunc.SignatureError, match="broadcast"):
         add.resolve(np.ones(3), np.ones(4))
