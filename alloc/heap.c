@@ -236,8 +236,8 @@ int64_t gb_heap_block_bytes(const void *data) {
 
 int gb_heap_usable(const void *data, int64_t span) {
     int64_t room = gb_heap_block_bytes(data);
-    gb_heap_allow(data,
-                  (const char *)data + room); /* the array grows into the rest, or moves with it */
+    /* The array grows into the rest, or moves with it. */
+    gb_heap_allow(data, (const char *)data + room);
     return !gb_debugging && span <= room && span >= room / 2; /* a guard would stand in the way */
 }
 

@@ -26,7 +26,6 @@ _VERSION = 1
 _PATIENCE = struct.pack("ll", 10, 0)  # the time that the server may take: seconds, microseconds
 _LONGEST = 1 << 20  # bytes of a message
 _LENGTH = struct.Struct("<I")  # before each message
-_RELEASE = b'\x1f\0\0\0{"version": 1, "op": "release"}'
 _File = tuple[int, int]  # of a socket: its device and inode
 
 
@@ -106,14 +105,18 @@ def _connect(path: str) -> socket.socket:
     return connection
 
 
+def _message(request: dict[str, Any]) -> bytes:
+    text = json.dumps({"version": _VERSION, **request}).encode()
+    return _LENGTH.pack(len(text)) + text
+
+
 def _ask(
     connection: socket.socket, address: str, request: dict[str, Any]
 ) -> tuple[dict[str, Any], list[int]]:
     """The answer to a request, and the descriptors that come with it."""
-    text = json.dumps({"version": _VERSION, **request}).encode()
     descriptors: list[int] = []
     try:
-        connection.sendall(_LENGTH.pack(len(text)) + text)
+        connection.sendall(_message(request))
         data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
         return _decoded(_rest(connection, address, data), address), descriptors
     except BaseException as error:
@@ -163,6 +166,7 @@ def _decoded(text: bytes, address: str) -> dict[str, Any]:
 # A forked child holds the arrays of its parent, until their connections are closed in both. So a
 # connection that was open at a fork is closed and not used again.
 
+_RELEASE = _message({"op": "release"})
 _MOST_IDLE = 4
 _idle: list[tuple[_File, int]] = []
 _forks = 0

@@ -8,7 +8,8 @@ import (
 // Whatever the words are, plan prints a table or says in one line what is wrong.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range []string{
-		"128 128 80 --backend gt:cpu_ifirst --halo 3 3 0", "12 12 7 2 --layout 0 K J I --halo 1 1:2 0 0",
+		"128 128 80 --backend gt:cpu_ifirst --halo 3 3 0",
+		"12 12 7 2 --layout 0 K J I --halo 1 1:2 0 0",
 		"5 6 7 --device gpu:1 --memory managed", "5 6 7 --dims=KJ0 --padding no --backend gtmc",
 		"5 6 --aligned-index 1 2 --byte-alignment 128 --dtype f4", "4 5 --layout 4294967296 1",
 		"9223372036854775807 2", "-1", "3 --padding", "4 --dims=I,J --layout=,",

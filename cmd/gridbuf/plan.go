@@ -26,7 +26,7 @@ func runPlan(arguments []string, out io.Writer) error {
 		return err
 	}
 	p := printer{out: out}
-	p.line("%s %s of %s on %s", alloc.DimsString(plan.Dims()), tuple(plan.Shape()), r.dtype,
+	p.line("%s %s of %s on %s", alloc.DimsString(plan.Dims()), explain.Tuple(plan.Shape()), r.dtype,
 		where(plan))
 	p.line("")
 	for _, row := range indexTable(plan, r.halo) {
@@ -97,16 +97,4 @@ func rank(rank, ndim int) string {
 		return [...]string{1: "second", 2: "third"}[rank]
 	}
 	return fmt.Sprintf("%dth", rank+1)
-}
-
-// tuple writes numbers as Python does: (1, 2), and (1,) for one.
-func tuple(numbers []int64) string {
-	words := make([]string, len(numbers))
-	for i, n := range numbers {
-		words[i] = strconv.FormatInt(n, 10)
-	}
-	if len(words) == 1 {
-		return "(" + words[0] + ",)"
-	}
-	return "(" + strings.Join(words, ", ") + ")"
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/explain"
 	"gridbuf/share"
 )
 
@@ -49,7 +50,7 @@ func runShare(arguments []string, out io.Writer) (err error) {
 		}
 	}
 	p := printer{out: out}
-	p.line("offered at %s: %s, each %s of %s", words[0], words[1], tuple(plan.Shape()), r.dtype)
+	p.line("offered at %s: %s, each %s of %s", words[0], words[1], explain.Tuple(plan.Shape()), r.dtype)
 	if p.err != nil {
 		return p.err
 	}

@@ -105,14 +105,7 @@ def unstructured(
 
 def _blocks(own: Any, halo: Any) -> tuple[list[Ints], list[Ints]]:
     """The indices of this process's blocks."""
-    one = _is_array(own)
-    ours, theirs = (
-        read_indices([given] if one else given, what)
-        for given, what in ((own, "own"), (halo, "halo"))
-    )
-    if len(ours) != len(theirs):
-        raise ValueError(f"halo: {len(theirs)} blocks, own has {len(ours)}")
-    return ours, theirs
+    return read_indices([own], [halo]) if _is_array(own) else read_indices(own, halo)
 
 
 def _is_array(given: Any) -> bool:

@@ -300,15 +300,10 @@ def _common(
     shapes = [*map(shape_of, args)]
     fields = [arg for arg in args if isinstance(arg, _core.Field)]
     arrays = [arg for arg in args if isinstance(arg, da.Array)]
-    names = (
-        read_names(dims, "dims:", own_names=True)
-        if dims is not None
-        else fields[0].dims
-        if fields
-        else None
-    )
-    if names is None:
-        names = _core.plan(arrays[0].shape).dims
+    if dims is not None:
+        names = read_names(dims, "dims:", own_names=True)
+    else:
+        names = fields[0].dims if fields else _core.plan(arrays[0].shape).dims
     for i, (arg, shape) in enumerate(zip(args, shapes, strict=True)):
         if isinstance(arg, _core.Field) and arg.dims != names:
             raise ValueError(

@@ -93,11 +93,11 @@ func (f *Figures) explainPadding(fastest int) []Fact {
 // explainAlignment says what lies on the boundary, and by how much a step along each slower index
 // leaves it.
 func (f *Figures) explainAlignment(fastest int) []Fact {
-	text := message.Format("element %s starts on a %d-byte boundary", tuple(f.AlignedIndex),
+	text := message.Format("element %s starts on a %d-byte boundary", Tuple(f.AlignedIndex),
 		f.ByteAlignment)
 	if slices.ContainsFunc(f.AlignedIndex, func(a int64) bool { return a != 0 }) {
 		text += message.Format("; element %s %d bytes after one",
-			tuple(make([]int64, len(f.Shape))), f.Offset)
+			Tuple(make([]int64, len(f.Shape))), f.Offset)
 	}
 	facts := []Fact{{"alignment", text}}
 	if len(f.Shape) < 2 {
@@ -162,8 +162,8 @@ func Column(words string, width int) string {
 	return strings.Repeat(" ", max(0, width-len(words))) + words
 }
 
-// tuple writes an index as Python does: (1, 2), and (1,) for one entry.
-func tuple(index []int64) string {
+// Tuple writes an index as Python does: (1, 2), and (1,) for one entry.
+func Tuple(index []int64) string {
 	words := make([]string, len(index))
 	for i, n := range index {
 		words[i] = strconv.FormatInt(n, 10)

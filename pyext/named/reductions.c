@@ -97,8 +97,8 @@ static PyObject *of_storage(PyObject *of_numpy, PyObject *storage, PyArrayObject
     if (x.n == 0 || (int)strlen(letters) != x.n) Py_RETURN_NOTIMPLEMENTED;
     for (int i = 0; i < x.n; i++) dims[i] = GB_DIM_OF(letters[i]);
     if (!marked(&x, axis)) Py_RETURN_NOTIMPLEMENTED;
-    for (int i = 0; i < x.n;
-         i++) { /* the result's Meta is that of a view without the reduced axes */
+    /* The result's Meta is that of a view without the reduced axes. */
+    for (int i = 0; i < x.n; i++) {
         int64_t size = PyArray_DIM(host, i);
         cuts[i] = (gb_py_cut){0, 1, x.over[i] ? 1 : size, size, !x.over[i]};
     }

@@ -4,21 +4,14 @@ ufuncs that other libraries make.
 
 import operator
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from trials import OURS, A
 
 import gridbuf as gb
-import gridbuf.storage as gs
 
-A = np.arange(1.0, 13.0).reshape(3, 4)
-OURS: dict[str, Callable[[np.ndarray], Any]] = {
-    "field": lambda a: gb.Field.from_array(a, dims="IJ"),
-    "unnamed": lambda a: gb.Field(a.copy()),
-    "storage": lambda a: gs.storage(a, axes="IJ"),
-}
 OPERATORS = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
     operator.pow, divmod,

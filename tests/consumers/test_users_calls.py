@@ -12,19 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import gridbuf as gb
-import gridbuf.storage as gs
+from trials import OURS, A
 
 Calls = dict[str, Callable[[Any], Any]]
 
-A = np.arange(1.0, 13.0).reshape(3, 4)
 ROW = np.array([1.0, 2.0, 3.0, 4.0])
-OURS: dict[str, Callable[[np.ndarray], Any]] = {
-    "named": lambda a: gb.Field.from_array(a, dims="IJ"),
-    "unnamed": lambda a: gb.Field(a.copy()),
-    "storage": lambda a: gs.storage(a, axes="IJ"),
-}
 OPERATORS = [
     operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
     operator.pow, operator.lt, operator.ge, operator.eq,

@@ -4,12 +4,15 @@ docs/exchange.md.
 
 import doctest
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import gridbuf as gb
+import gridbuf.storage as gs
 from gridbuf import consumers
 from gridbuf.consumers import Cannot, Cell
 
@@ -22,6 +25,13 @@ SECTIONS = dict(
 )
 FILES = ("zarr", "netCDF4", "ml_dtypes")  # sections about packages that are not in the matrix
 LOADED = {name: consumers.load(name) for name in consumers.FILES}
+# an array, and what has its values in the place of one
+A = np.arange(1.0, 13.0).reshape(3, 4)
+OURS: dict[str, Callable[[np.ndarray], Any]] = {
+    "named": lambda a: gb.Field.from_array(a, dims="IJ"),
+    "unnamed": lambda a: gb.Field(a.copy()),
+    "storage": lambda a: gs.storage(a, axes="IJ"),
+}
 
 
 def cells_of(names: Iterable[str]) -> list[Any]:

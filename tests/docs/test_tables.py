@@ -1,5 +1,5 @@
-"""docs/tables/ and README's figures are what bench/tables.py writes: each page for what was
-measured, and nothing else.
+"""docs/tables/, README's figures and docs/fused.svg are written by programs of bench/: each page
+for what was measured, and nothing else.
 """
 
 import importlib.util
@@ -121,3 +121,10 @@ def test_what_misses_its_target_says_so(page: Path) -> None:
             assert verdict in ("", "missed"), what
             if value != limit and not sign(value, limit):
                 assert verdict == "missed", f"{page.name}: {what}"
+
+
+def test_the_picture_of_fused_is_what_its_program_draws(tmp_path: Path) -> None:
+    drawn = tmp_path / "fused.svg"
+    program = ROOT / "bench" / "fused_picture.py"
+    subprocess.run([sys.executable, program, "--output", drawn], check=True)
+    assert drawn.read_text() == (ROOT / "docs" / "fused.svg").read_text()

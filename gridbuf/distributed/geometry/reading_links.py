@@ -288,9 +288,7 @@ def index_links(own: Any, halo: Any) -> list[tuple[Any, ...]]:
     >>> T[0].numpy(), T[1].numpy()
     (array([4., 7., 1., 2., 0.]), array([0., 2., 4., 0.]))
     """
-    ours, theirs = (read_indices(given, what) for given, what in ((own, "own"), (halo, "halo")))
-    if len(ours) != len(theirs):
-        raise ValueError(f"halo: {len(theirs)} blocks, own has {len(ours)}")
+    ours, theirs = read_indices(own, halo)
     if not ours:
         return []
     unsorted = np.concatenate(ours)
@@ -314,9 +312,15 @@ def index_links(own: Any, halo: Any) -> list[tuple[Any, ...]]:
     return found
 
 
-def read_indices(given: Any, what: str) -> list[Ints]:
-    """Arrays of global indices, one a block."""
-    return [
-        _index(each, f"{what}[{i}]", ("I",), "an index array")[0].ravel()
-        for i, each in enumerate(read.entries(given, what))
-    ]
+def read_indices(own: Any, halo: Any) -> tuple[list[Ints], list[Ints]]:
+    """Arrays of global indices: of the own points and of the halo of each block."""
+    ours, theirs = (
+        [
+            _index(each, f"{what}[{i}]", ("I",), "an index array")[0].ravel()
+            for i, each in enumerate(read.entries(given, what))
+        ]
+        for given, what in ((own, "own"), (halo, "halo"))
+    )
+    if len(ours) != len(theirs):
+        raise ValueError(f"halo: {len(theirs)} blocks, own has {len(ours)}")
+    return ours, theirs

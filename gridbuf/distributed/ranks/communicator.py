@@ -10,6 +10,7 @@ of a program is silent before and after MPI.Finalize.
 import gc
 import os
 import threading
+import time
 import weakref
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection
@@ -19,7 +20,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from gridbuf.distributed.calls import OneCall, RevokedError
+from gridbuf.distributed.calls import LOOK, OneCall, RevokedError
 from gridbuf.distributed.ranks import revoke
 from gridbuf.distributed.ranks.pending_requests import (
     HANDSHAKE,
@@ -171,6 +172,10 @@ class Channel:
             or MPI.Is_finalized()
             or _level < MPI.THREAD_SERIALIZED
         )
+
+    def notes_are_due(self) -> bool:
+        """Whether notes of errors were not looked at for LOOK seconds."""
+        return time.perf_counter() >= self.polled + LOOK
 
     def check_notes(self, where: str) -> None:
         """While this rank waits: RevokedError where some rank has failed."""

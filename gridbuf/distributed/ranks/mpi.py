@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gridbuf._core import CopyProgram
 from gridbuf.common import debugging
-from gridbuf.distributed.calls import LOOK, DisagreementError, Waiting
+from gridbuf.distributed.calls import DisagreementError, Waiting
 from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.binding import Binding, Message
 from gridbuf.distributed.plans.engines import Quick
@@ -155,7 +155,7 @@ class MPITransport:
         there = self._there
         if there is None or there.silent or self.debug or not self.channel.ready():
             return None
-        if time.perf_counter() >= self.channel.polled + LOOK:  # _begin looks at notes
+        if self.channel.notes_are_due():  # _begin looks at notes
             return None
         if self._latest is not there:
             if self._under_way() is not None:  # an adjoint that was given up ends first
@@ -181,7 +181,7 @@ class MPITransport:
         try:
             if messages.exchange.test():
                 return True
-            if time.perf_counter() >= self.channel.polled + LOOK:
+            if self.channel.notes_are_due():
                 self._look()
         except BaseException as error:
             self.abandon(error)
@@ -230,7 +230,7 @@ class MPITransport:
     def _begin(self, fields: Sequence[Any], back: bool) -> None:
         channel = self.channel
         channel.check(self.name)
-        if time.perf_counter() >= channel.polled + LOOK:
+        if channel.notes_are_due():
             # A rank whose exchanges never wait hears of errors here: of those in its other
             # communicators, and where it only sends, of those in this one.
             collect(channel)
