@@ -96,9 +96,9 @@ class Fused(_core.FusedFunction):
             if not trace.lost:
                 self._keep(key, trace)
         self.saved += run.saved
-        if not options:
-            self._make_direct(trace, args, outs, run)
-        return _into(out, result), run.raised
+        found = _into(out, result)
+        self._make_direct(trace, given, tuple(options), outs, run)
+        return found, run.raised
 
     def _by_blocks(
         self, distributed: Any, args: Any, options: dict[str, Any], out: Any, workers: Any
@@ -174,7 +174,12 @@ class Fused(_core.FusedFunction):
         return trace, result, run
 
     def _make_direct(
-        self, trace: Trace, args: tuple[Any, ...], outs: tuple[Any, ...], run: Run
+        self,
+        trace: Trace,
+        args: tuple[Any, ...],
+        names: tuple[str, ...],
+        outs: tuple[Any, ...],
+        run: Run,
     ) -> None:
         """Such a call is C's next time: arithmetic of numbers, one segment, and nothing else."""
         before: list[Any] = trace.steps[:-1]
@@ -187,6 +192,7 @@ class Fused(_core.FusedFunction):
             or any(operation.modes for operation in segment.operations)
             or any(out is None for out in outs)
             or len(outs) not in (0, len(segment.targets))
+            or (len(outs) == 1 and type(trace.result) is tuple)
             or not all(args[i] is None or type(args[i]) is bool for i in passed)
         ):
             return
@@ -211,7 +217,7 @@ class Fused(_core.FusedFunction):
             )
         except (Changed, TypeError, ValueError):
             return
-        self._direct = (call, *(self._direct or ())[: MOST_DIRECT - 1])
+        self._direct = ((names, call), *(self._direct or ())[: MOST_DIRECT - 1])
 
 
 def _known(value: Any) -> bool:

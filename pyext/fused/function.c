@@ -11,7 +11,7 @@
 
 typedef struct function_object {
     PyObject_HEAD
-    PyObject *direct; /* a tuple of FusedCalls, the latest first; NULL: none */
+    PyObject *direct; /* a tuple of (names of keywords, FusedCall), the latest first; NULL: none */
     long long saved;  /* bytes of temporaries that all calls kept from memory */
 } function_object;
 
@@ -36,33 +36,70 @@ static void dealloc(PyObject *self) {
     Py_DECREF((PyObject *)type);
 }
 
-/* No other keyword than out and workers: 1; 0: something else; -1 with an error. */
-static int read_keywords(PyObject *kwargs, PyObject **out, int *workers) {
-    Py_ssize_t n = kwargs ? PyDict_Size(kwargs) : 0;
-    *workers = 0;
-    if (!n) return 1;
-    PyObject *threads = PyDict_GetItemWithError(kwargs, word_workers);
-    *out = PyDict_GetItemWithError(kwargs, gb_py_word_out);
-    int others = (*out != NULL) + (threads != NULL) != n;
-    if (*out == Py_None) *out = NULL;
-    if (threads && threads != Py_None && gb_py_read_workers(threads, workers) < 0) return -1;
-    return !others;
+#define MOST_OPERANDS 64 /* a call with more is Python's */
+
+/* A call's operands: positional arguments, the values of the function's own keywords, out. */
+typedef struct operands {
+    PyObject *objects[MOST_OPERANDS + GB_GU_MAXARGS]; /* borrowed */
+    PyObject *names[MOST_OPERANDS];                   /* of the function's own keywords */
+    Py_ssize_t nargs, nnames, nouts;
+    int workers;
+} operands;
+
+static int is_word(PyObject *name, PyObject *word) {
+    return name == word || PyUnicode_Compare(name, word) == 0;
+}
+
+/* 1; 0: a call for Python, which has more operands, or whose out is a tuple of none or of one; -1
+ * with an error. */
+static int read_operands(PyObject *args, PyObject *kwargs, operands *given) {
+    PyObject *name, *value, *out = Py_None;
+    Py_ssize_t place = 0, n = PyTuple_Size(args);
+    given->nargs = given->nnames = given->workers = 0;
+    if (n + (kwargs ? PyDict_Size(kwargs) : 0) > MOST_OPERANDS) return 0;
+    while (given->nargs < n) {
+        given->objects[given->nargs] = PyTuple_GetItem(args, given->nargs);
+        given->nargs++;
+    }
+    while (kwargs && PyDict_Next(kwargs, &place, &name, &value)) {
+        if (is_word(name, gb_py_word_out)) {
+            out = value;
+        } else if (is_word(name, word_workers)) {
+            if (value != Py_None && gb_py_read_workers(value, &given->workers) < 0) return -1;
+        } else {
+            given->names[given->nnames++] = name;
+            given->objects[given->nargs++] = value;
+        }
+    }
+    int several = PyTuple_Check(out);
+    given->nouts = several ? PyTuple_Size(out) : out != Py_None;
+    if (given->nouts > GB_GU_MAXARGS || (several && given->nouts < 2)) return 0;
+    for (Py_ssize_t i = 0; i < given->nouts; i++)
+        given->objects[given->nargs + i] = several ? PyTuple_GetItem(out, i) : out;
+    return 1;
+}
+
+/* Whether keywords are those that a call was bound with, in their order. */
+static int same_names(const operands *given, PyObject *names) {
+    if (PyTuple_Size(names) != given->nnames) return 0;
+    for (Py_ssize_t i = 0; i < given->nnames; i++)
+        if (!is_word(given->names[i], PyTuple_GetItem(names, i))) return 0;
+    return 1;
 }
 
 /* NotImplemented: by no call that is known. */
-static PyObject *directly(function_object *self, PyObject *direct, PyObject *args, PyObject *out,
-                          int workers) {
-    Py_ssize_t n = PyTuple_Size(args), nouts = !out                 ? 0
-                                               : PyTuple_Check(out) ? PyTuple_Size(out)
-                                                                    : 1;
+static PyObject *directly(function_object *self, PyObject *direct, operands *given) {
     uint8_t flags[GB_PY_FUSED_MOST_STEPS];
-    PyObject *objects[n + nouts + 1];
-    for (Py_ssize_t i = 0; i < n; i++) objects[i] = PyTuple_GetItem(args, i);
-    for (Py_ssize_t i = 0; i < nouts; i++)
-        objects[n + i] = PyTuple_Check(out) ? PyTuple_GetItem(out, i) : out;
     for (Py_ssize_t i = 0; i < PyTuple_Size(direct); i++) {
-        GB_PY_OWNED PyObject *call = Py_NewRef(PyTuple_GetItem(direct, i));
-        PyObject *found = gb_py_fused_run(call, objects, n, objects + n, nouts, workers, flags);
+        PyObject *names, *bound;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(direct, i), "O!O!", &PyTuple_Type, &names,
+                              gb_py_FusedCallType, &bound))
+            return NULL;
+        if (!same_names(given, names)) continue;
+        GB_PY_OWNED PyObject *call = Py_NewRef(bound);
+        PyObject *found =
+            gb_py_fused_run(call, given->objects, given->nargs, given->objects + given->nargs,
+                            given->nouts, given->workers, flags);
         if (found == Py_NotImplemented) {
             Py_DECREF(found);
             continue;
@@ -113,12 +150,12 @@ static int report(PyObject *parts) {
 }
 
 static PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *out = NULL;
-    int workers, plain = read_keywords(kwargs, &out, &workers);
-    if (plain < 0) return NULL;
+    operands given;
+    int known = read_operands(args, kwargs, &given);
+    if (known < 0) return NULL;
     GB_PY_OWNED PyObject *direct = Py_XNewRef(((function_object *)self)->direct);
-    PyObject *found = plain && direct && PyTuple_CheckExact(direct)
-                          ? directly((function_object *)self, direct, args, out, workers)
+    PyObject *found = known && direct && PyTuple_CheckExact(direct)
+                          ? directly((function_object *)self, direct, &given)
                           : Py_NewRef(Py_NotImplemented);
     if (found != Py_NotImplemented) return found;
     Py_DECREF(found);

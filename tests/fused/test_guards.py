@@ -398,3 +398,66 @@ class TestAttributesOfArguments:
             model.u, model.v = model.v, model.u
         assert fused.traces() == 1
         assert sys.getrefcount(first) == count
+
+
+class TestKeywords:
+    """The function's own keywords, by C from the second call on."""
+
+    def test_names_order_and_values(self) -> None:
+        def step(u: Any, *, k: Any = 1.0, v: Any = None, twice: bool = False) -> Any:
+            value = u * k if v is None else u * k + v
+            return value * 2 if twice else value + 0
+
+        fused = gb.fused(step)
+        calls: list[dict[str, Any]] = [
+            {}, {"k": 2.0}, {"k": 3.0, "v": U3}, {"v": U3, "k": 5.0}, {"k": U3, "v": 2.0},
+            {"k": 2, "twice": True}, {"twice": False, "k": 2}, {"v": None, "k": 7.0},
+        ]  # fmt: skip
+        for options in calls * 3:
+            same(step(U3, **options), fused(U3, **options))
+
+    def test_the_order_of_any_keywords_is_the_functions_to_see(self) -> None:
+        def step(**parts: Any) -> Any:
+            first, second = parts.values()
+            return first - second
+
+        agree_by = gb.fused(step)
+        for _ in range(3):
+            same(step(a=U3, b=U3 * 2), agree_by(a=U3, b=U3 * 2))
+            same(step(b=U3 * 2, a=U3), agree_by(b=U3 * 2, a=U3))
+            same(step(c=U3 * 2, a=U3), agree_by(c=U3 * 2, a=U3))
+
+    def test_beside_out(self) -> None:
+        fused, out = gb.fused(lambda u, k=1.0: u * k + 1), np.zeros(3)
+        for k in (2.0, 3.0, 4.0):
+            assert fused(U3, k=k, out=out) is out
+            same(U3 * k + 1, out)
+
+    def test_more_than_c_takes(self) -> None:
+        fused = gb.fused(lambda u, *more, **named: u + len(more) + len(named))
+        for _ in range(2):
+            same(U3 + 1000, fused(U3, *range(1000)))
+            same(U3 + 100, fused(U3, **{f"k{i}": None for i in range(100)}))
+
+
+@pytest.mark.parametrize("count", [None, 1, 2])
+@pytest.mark.parametrize("outs", [None, 0, 1, 2, 3])
+def test_out_as_many_as_results(count: int | None, outs: int | None) -> None:
+    """Also at later calls, and where one that fits came before."""
+
+    def step(u: Any) -> Any:
+        results = [u * (i + 2.0) + 1 for i in range(count or 1)]
+        return results[0] if count is None else tuple(results)
+
+    def made(n: int | None) -> Any:
+        return np.zeros(3) if n is None else tuple(np.zeros(3) for _ in range(n))
+
+    fused = gb.fused(step)
+    for _ in range(3):
+        fused(U3)
+        fused(U3, out=made(count))
+        if outs == count:
+            assert isinstance(fused(U3, out=made(outs)), tuple) == isinstance(count, int)
+        else:
+            with pytest.raises(TypeError, match="out: the function returns"):
+                fused(U3, out=made(outs))

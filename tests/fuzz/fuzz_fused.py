@@ -95,6 +95,8 @@ def draw(rng: random.Random) -> dict[str, Any]:
                                   "input", "shifted", "readonly", "none"])  # fmt: skip
     if rng.random() < 0.15:
         case["held"] = draw_memory(rng, world, types)
+    if rng.random() < 0.25:
+        case["keywords"] = rng.randint(1, len(args))  # so many of the last arguments by name
     return case
 
 
@@ -399,8 +401,9 @@ def needs_no_fault(error: Exception, case: dict[str, Any]) -> bool:
 def check(case: dict[str, Any]) -> None:
     sizes, data = case["sizes"], case["data"]
     keep: Any = built(case, sizes, data)[1]
-    plain = function_of(case, keep)
+    plain = named(function_of(case, keep))
     fused = Fused(plain)
+    first = len(case["args"]) - case.get("keywords", 0)
     other = {n: max(s - 1, 1) if s < 3 else s + 2 for n, s in sizes.items()}
     for k, which in enumerate(["first", *case["calls"], "out" if "out" in case else "again"]):
         now = other if which == "sizes" else sizes
@@ -413,7 +416,8 @@ def check(case: dict[str, Any]) -> None:
             outs = [given_out(case["out"], want, a, random.Random(seed)) for a in (mine, yours)]
             want, told = outcome(partial(assigned, outs[0], plain, mine), case.get("errstate"))
             options["out"] = outs[1]
-        got, said = outcome(partial(fused, *yours, **options), case.get("errstate"))
+        options |= {f"a{i}": value for i, value in enumerate(yours[first:])}
+        got, said = outcome(partial(fused, *yours[:first], **options), case.get("errstate"))
         if isinstance(got, Exception) and needs_no_fault(got, case):
             return
         if isinstance(want, Exception) or isinstance(got, Exception):
@@ -434,6 +438,11 @@ def check(case: dict[str, Any]) -> None:
                 compare(a, b, "argument after out")
         elif not any(s and s[0] == "in" for s in case["steps"]):
             assert told == said, f"{which}: unfused warns {told}, fused {said}"
+
+
+def named(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of as many arguments, of which any of the last may come by name."""
+    return lambda *args, **more: function(*args, *more.values())
 
 
 def assigned(out: Any, function: Any, args: list[Any]) -> Any:
