@@ -230,10 +230,14 @@ class Program:
             done.release()
 
         # Thread.start() waits for good for a thread that got no memory to say that it runs.
-        _thread.start_new_thread(work, ())
-        self.gb.exact.sum(self.values(b))
-        if not done.acquire(timeout=PATIENCE / 3):
-            raise MemoryError("a thread that does not run")
+        try:
+            _thread.start_new_thread(work, ())
+            self.gb.exact.sum(self.values(b))
+            if not done.acquire(timeout=PATIENCE / 3):
+                raise MemoryError("a thread that does not run")
+        except Alarm:  # the thread goes on, and would write while later steps run
+            done.acquire(timeout=5)
+            raise
         if errors:
             raise errors[0]
 
