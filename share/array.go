@@ -13,7 +13,7 @@ import (
 )
 
 // Array is a strided array in memory that processes share: one that New made, or that Attach found.
-// It is used by the pointer that they gave, until Free.
+// Use the pointer that they gave, until Free.
 type Array struct {
 	memory   handle.Handle // element 0
 	mapping  []byte
@@ -110,7 +110,7 @@ func (a *Array) hold(file int, size int64) error {
 	return nil
 }
 
-// View is the array as copies, sums and kernels take it. Where Writable is false a write ends the
+// View describes the array for copies, sums and kernels. A write where Writable is false ends the
 // process.
 func (a *Array) View() alloc.View {
 	v := a.view

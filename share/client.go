@@ -1,54 +1,60 @@
 package share
 
 import (
-	"errors"
 	"math/bits"
-	"net"
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"gridbuf/alloc"
 )
 
-// patience is how long a client and a server wait for one another.
-const patience = 10 * time.Second
-
 // Names lists what the server of an address offers, sorted.
 func Names(address string) ([]string, error) {
-	conn, err := dial(address)
+	file, err := path(address)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(file)
 	if err != nil {
 		return nil, err
 	}
 	defer closeConn(conn)
 	var got answer
-	file, err := ask(conn, request{Version: version, Op: "names"}, &got)
-	if file >= 0 {
-		closeFile(file)
+	memory, err := ask(conn, request{Version: version, Op: "names"}, &got)
+	if memory >= 0 {
+		closeFile(memory)
 	}
 	return got.Names, err
 }
 
-// Attach maps an array that the server of an address offers. Free lets go. ReadWrite is for arrays
-// that are offered so. No page is touched.
+// Attach maps an array that a server offers, without touching a page. ReadWrite is for arrays that
+// are offered so. Free gives the array back, and the server counts one holder less at once.
 func Attach(address, name string, access Access) (*Array, error) {
-	conn, err := dial(address)
+	file, err := path(address)
 	if err != nil {
 		return nil, err
 	}
-	a, err := attach(conn, name, access)
-	if err != nil {
-		closeConn(conn)
-		return nil, err
+	for {
+		conn, used, err := connect(file)
+		if err != nil {
+			return nil, err
+		}
+		a, err := conn.attach(name, access)
+		if err == nil {
+			return a, nil
+		}
+		closeConn(conn.UnixConn)
+		if !used || !ended(err) {
+			return nil, err
+		}
 	}
-	return a, nil
 }
 
-func attach(conn *net.UnixConn, name string, access Access) (*Array, error) {
+func (c connection) attach(name string, access Access) (*Array, error) {
 	var got answer
 	r := request{Version: version, Op: "attach", Name: name, Writable: bool(access)}
-	file, err := ask(conn, r, &got)
+	file, err := ask(c.UnixConn, r, &got)
 	if err != nil {
 		return nil, err
 	}
@@ -64,52 +70,8 @@ func attach(conn *net.UnixConn, name string, access Access) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.release = func() { closeConn(conn) }
+	a.release = c.release
 	return a, a.hold(file, got.Array.Bytes)
-}
-
-func dial(address string) (*net.UnixConn, error) {
-	file, err := path(address)
-	if err != nil {
-		return nil, err
-	}
-	until := time.Now().Add(patience)
-	conn, err := net.DialTimeout("unix", file, patience)
-	for errors.Is(err, syscall.EAGAIN) && time.Now().Before(until) { // too many wait to be accepted
-		time.Sleep(time.Millisecond)
-		conn, err = net.DialTimeout("unix", file, patience)
-	}
-	if err != nil {
-		return nil, refused(file, err)
-	}
-	return conn.(*net.UnixConn), nil
-}
-
-// ask sends a request and reads the answer; an answer that is an error is one.
-func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
-	err = conn.SetDeadline(time.Now().Add(patience))
-	if err == nil {
-		err = send(conn, encode(r), -1)
-	}
-	if err != nil {
-		return -1, alloc.ErrUnavailable.Errorf("the server does not answer: %v", err)
-	}
-	file, err = receiveFile(conn, got)
-	switch {
-	case err != nil:
-		return file, alloc.ErrUnavailable.Errorf("the server does not answer: %v", err)
-	case got.Version != version:
-		err = alloc.ErrInvalid.Errorf(
-			"the server has version %d of the protocol; this client has %d",
-			got.Version, int(version))
-	case got.Error != "":
-		err = alloc.ErrInvalid.Errorf("%s", got.Error)
-	}
-	if err != nil && file >= 0 {
-		closeFile(file)
-		file = -1
-	}
-	return file, err
 }
 
 // array checks a description against the memory that came with it.

@@ -47,5 +47,6 @@
 // NumPy's. What cannot be answered gives {"version": 1, "error": "..."}. The connection is the
 // reference to all that was attached through it: closing it lets go, and so does the end of a
 // client, kill -9 included. A release, which has no answer, lets go of all that the connection has
-// attached, and leaves it open for the next attach.
+// attached, and leaves it open for the next attach: [Array.Free] sends one, and up to four
+// connections of a process wait for the next [Attach].
 package share

@@ -92,10 +92,13 @@ func FuzzAnswers(f *testing.F) {
 		}
 		require.NoError(t, send(server, sent, file))
 		require.NoError(t, server.CloseWrite())
-		got, err := attach(client, "a", Access(writable))
+		got, err := connection{UnixConn: client}.attach("a", Access(writable))
 		if err == nil {
 			checkWithin(t, got)
 			got.Free()
+			if waits, ok := takeIdle(); ok {
+				closeConn(waits.UnixConn)
+			}
 		} else {
 			closeConn(client)
 		}

@@ -81,9 +81,9 @@ func Listen(address string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Offer gives clients an array under a name. With ReadWrite a client that asks for it may write.
-// The first offer of an array decides for good; the memory stays until Withdraw or Close, also
-// after Free.
+// Offer gives clients an array under a name. With ReadWrite clients may ask for an array that they
+// can write. The first offer of an array decides for good. The memory stays until Withdraw or
+// Close, also after Free.
 func (s *Server) Offer(name string, a *Array, access Access) error {
 	control := func(r rune) bool { return r < ' ' }
 	if name == "" || len(name) > 200 || strings.ContainsFunc(name, control) {
@@ -119,8 +119,7 @@ func (a *Array) offer(access Access) (*offer, error) {
 	}
 	if a.sealed && a.clientsWrite != access {
 		return nil, alloc.ErrInvalid.Errorf(
-			"access: another offer of the array has decided otherwise " +
-				"who writes")
+			"access: an earlier offer of the array has decided whether clients write, for good")
 	}
 	if !a.sealed {
 		if err := sealForGood(a.file, access == ReadOnly); err != nil {
@@ -195,8 +194,8 @@ func (s *Server) unknown(name string) error {
 
 func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offers)) }
 
-// Holders is how many references clients have to an array: one for each time it was attached and
-// not let go.
+// Holders is how many references clients have to an array: one for each Attach that Free has not
+// ended.
 func (s *Server) Holders(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,8 +205,8 @@ func (s *Server) Holders(name string) int {
 	return 0
 }
 
-// Wait returns when an array has been attached and no client holds it any more, because they let go
-// or have ended, and what they wrote is seen.
+// Wait returns when an array has been attached and no client holds the array any more, because all
+// of them freed it or have ended. Their writes are seen then.
 func (s *Server) Wait(ctx context.Context, name string) error {
 	for {
 		s.mu.Lock()

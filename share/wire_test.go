@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -202,4 +204,137 @@ func TestSizesThatLie(t *testing.T) {
 	assert.ErrorContains(t, err, "version 2")
 	assert.ErrorContains(t, attach(nil, -1), "no description with a descriptor")
 	assert.ErrorContains(t, attach(nil, int(loose.Fd())), "not sealed")
+}
+
+// A server that counts connections, and counts requests by what they ask for.
+type counting struct {
+	mu          sync.Mutex
+	connections int
+	open        int
+	requests    map[string]int
+}
+
+func (c *counting) count(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+func (c *counting) serve(conn net.Conn, answer string, file int) {
+	defer c.count(func() { c.open-- })
+	defer func() { _ = conn.Close() }()
+	for {
+		var header [4]byte
+		if _, err := io.ReadFull(conn, header[:]); err != nil {
+			return
+		}
+		text := make([]byte, binary.LittleEndian.Uint32(header[:]))
+		var got struct{ Op string }
+		if _, err := io.ReadFull(conn, text); err != nil || json.Unmarshal(text, &got) != nil {
+			return
+		}
+		c.count(func() { c.requests[got.Op]++ })
+		if got.Op == "attach" {
+			_, _, _ = conn.(*net.UnixConn).WriteMsgUnix(framed(answer), syscall.UnixRights(file), nil)
+		}
+	}
+}
+
+func TestAConnectionServesTheNextAttach(t *testing.T) {
+	server, real := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 100), share.ReadOnly))
+	memory := descriptor(t, real, "a")
+	defer closeFile(t, memory)
+	at, c := address(t), counting{requests: map[string]int{}}
+	listener, err := net.Listen("unix", at[len("unix:"):])
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, listener.Close()) }()
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			c.count(func() {
+				c.connections++
+				c.open++
+			})
+			go c.serve(conn, `{"version": 1, "array": {"bytes": 4096, "offset": 0, "typestr": "<f8",
+				"shape": [100], "strides": [8], "dims": ["I"]}}`, memory)
+		}
+	}()
+	attach := func(n int) {
+		held := make([]*share.Array, n)
+		for i := range held {
+			held[i], err = share.Attach(at, "a", share.ReadOnly)
+			require.NoError(t, err)
+		}
+		for _, a := range held {
+			a.Free()
+			a.Free()
+		}
+	}
+	for range 10 {
+		attach(1)
+	}
+	seen := func(connections, open, attached, released int) {
+		t.Helper()
+		assert.Eventually(t, func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.connections == connections && c.open == open &&
+				c.requests["attach"] == attached && c.requests["release"] == released
+		}, 10*time.Second, time.Millisecond)
+	}
+	seen(1, 1, 10, 10)
+	attach(6)
+	seen(6, 4, 16, 16) // four wait
+	_, err = share.Attach(real, "a", share.ReadWrite)
+	assert.ErrorContains(t, err, "reading only")
+	seen(6, 0, 16, 16) // those of another server are closed
+}
+
+func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
+	at := address(t)
+	for range 3 {
+		server, err := share.Listen(at, share.Options{})
+		require.NoError(t, err)
+		require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
+		a, err := share.Attach(at, "a", share.ReadOnly)
+		require.NoError(t, err)
+		assert.Equal(t, 1, server.Holders("a"))
+		a.Free()
+		require.NoError(t, server.Wait(t.Context(), "a"))
+		require.NoError(t, server.Close())
+		_, err = share.Attach(at, "a", share.ReadOnly)
+		assert.ErrorIs(t, err, os.ErrNotExist)
+	}
+	// A server that the file is not of any more lives on: its connections are not used.
+	old, err := share.Listen(at, share.Options{})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, old.Close()) }()
+	require.NoError(t, old.Offer("a", array(t, 4), share.ReadOnly))
+	a, err := share.Attach(at, "a", share.ReadOnly)
+	require.NoError(t, err)
+	a.Free()
+	require.NoError(t, old.Wait(t.Context(), "a"))
+	require.NoError(t, os.Remove(at[len("unix:"):]))
+	other, err := share.Listen(at, share.Options{})
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, other.Close()) }()
+	require.NoError(t, other.Offer("a", array(t, 5), share.ReadOnly))
+	a, err = share.Attach(at, "a", share.ReadOnly)
+	require.NoError(t, err)
+	defer a.Free()
+	assert.Equal(t, []int64{5}, a.View().Shape)
+	assert.Zero(t, old.Holders("a"))
+}
+
+// A server closes the connection of an array that is held.
+func TestAServerThatEndsWhileAnArrayIsHeld(t *testing.T) {
+	server, at := listening(t)
+	a := array(t, 4)
+	require.NoError(t, server.Offer("a", a, share.ReadWrite))
+	client, err := share.Attach(at, "a", share.ReadWrite)
+	require.NoError(t, err)
+	require.NoError(t, server.Close())
+	*first(client) = 3
+	client.Free()
+	assert.Equal(t, 3.0, *first(a))
 }

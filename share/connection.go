@@ -1,0 +1,123 @@
+package share
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"gridbuf/alloc"
+)
+
+// patience is how long a client and a server wait for one another.
+const patience = 10 * time.Second
+
+// connection is a client's reference to one array. Once the array is freed, the connection waits
+// for the next Attach.
+type connection struct {
+	*net.UnixConn
+	server os.FileInfo // of the socket file: another server at the path has another file
+}
+
+var idle struct {
+	sync.Mutex
+	connections []connection
+}
+
+const mostIdle = 4
+
+// connect takes a connection that waits, or makes one; used says that the server may have ended it
+// meanwhile.
+func connect(file string) (c connection, used bool, err error) {
+	server, err := os.Stat(file)
+	if err != nil {
+		return connection{}, false, refused(file, err)
+	}
+	for c, ok := takeIdle(); ok; c, ok = takeIdle() {
+		if os.SameFile(c.server, server) {
+			return c, true, nil
+		}
+		closeConn(c.UnixConn)
+	}
+	conn, err := dial(file)
+	return connection{conn, server}, false, err
+}
+
+func takeIdle() (c connection, ok bool) {
+	idle.Lock()
+	defer idle.Unlock()
+	n := len(idle.connections)
+	if n == 0 {
+		return connection{}, false
+	}
+	c, idle.connections = idle.connections[n-1], idle.connections[:n-1]
+	return c, true
+}
+
+// release tells the server that the array of a connection is not used any more.
+func (c connection) release() {
+	err := c.SetWriteDeadline(time.Now().Add(patience))
+	if err == nil {
+		err = send(c.UnixConn, encode(request{Version: version, Op: "release"}), -1)
+	}
+	idle.Lock()
+	defer idle.Unlock()
+	if err != nil || len(idle.connections) == mostIdle {
+		closeConn(c.UnixConn)
+		return
+	}
+	idle.connections = append(idle.connections, c)
+}
+
+// ended says whether an error is that of a connection which the server has closed.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, syscall.ECONNRESET)
+}
+
+func dial(file string) (*net.UnixConn, error) {
+	until := time.Now().Add(patience)
+	conn, err := net.DialTimeout("unix", file, patience)
+	for errors.Is(err, syscall.EAGAIN) && time.Now().Before(until) { // too many wait to be accepted
+		time.Sleep(time.Millisecond)
+		conn, err = net.DialTimeout("unix", file, patience)
+	}
+	if err != nil {
+		return nil, refused(file, err)
+	}
+	return conn.(*net.UnixConn), nil
+}
+
+// ask sends a request and reads the answer; an answer that is an error is one.
+func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
+	err = conn.SetDeadline(time.Now().Add(patience))
+	if err == nil {
+		err = send(conn, encode(r), -1)
+	}
+	if err != nil {
+		return -1, silent(err)
+	}
+	file, err = receiveFile(conn, got)
+	switch {
+	case err != nil:
+		return file, silent(err)
+	case got.Version != version:
+		err = alloc.ErrInvalid.Errorf(
+			"the server has version %d of the protocol; this client has %d",
+			got.Version, int(version))
+	case got.Error != "":
+		err = alloc.ErrInvalid.Errorf("%s", got.Error)
+	}
+	if err != nil && file >= 0 {
+		closeFile(file)
+		file = -1
+	}
+	return file, err
+}
+
+func silent(err error) error {
+	return &systemError{alloc.ErrUnavailable.Errorf("the server does not answer: %v", err), err}
+}
