@@ -22,7 +22,7 @@ import (
 	"gridbuf/internal/message"
 )
 
-// Buffer is a plan plus memory. It is used by the pointer that New or Share gave, until Free; a
+// Buffer is a plan plus memory. Use the pointer that New or Share gave, until Free; a
 // method that is called later, or on the zero Buffer or a copy, panics with a sentence.
 type Buffer struct {
 	plan   *Plan

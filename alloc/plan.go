@@ -351,11 +351,11 @@ func (p *Plan) Span() int64 { return p.span }
 // AllocBytes is what a block for this plan reserves.
 func (p *Plan) AllocBytes() int64 { return p.reserve }
 
-// Device is where the memory is laid out for.
+// Device is the device that the memory is for.
 func (p *Plan) Device() Device { return p.device }
 
 // DeviceID is the number of the GPU.
 func (p *Plan) DeviceID() int { return p.deviceID }
 
-// Memory is its kind.
+// Memory is the kind of memory.
 func (p *Plan) Memory() Memory { return p.memory }

@@ -73,9 +73,11 @@ type Spec struct {
 	Memory    Memory
 }
 
-// Limits of a request. They keep every product below 2^63.
+// MaxDims is how many indices a Spec may have.
+const MaxDims = C.GB_MAXDIMS
+
+// Limits of a request, which keep every product below 2^63.
 const (
-	MaxDims          = C.GB_MAXDIMS
 	maxAlignment     = C.GB_MAX_ALIGNMENT
 	maxByteAlignment = C.GB_MAX_BYTE_ALIGNMENT
 	maxBoundary      = C.GB_MAX_BOUNDARY

@@ -6,7 +6,7 @@
 
 #include "../alloc/heap.h"
 #include "../alloc/plan.h"
-#include "../gufunc/kernels/loops/table.h"
+#include "../gufunc/kernels/internal/loops/table.h"
 #include "../internal/work/work.h"
 #include "gufunc.h"
 

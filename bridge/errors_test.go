@@ -26,7 +26,7 @@ func TestOneFamilyOfErrors(t *testing.T) {
 	_, typestr := arrayinterface.ParseTypestr("<y8")
 	_, stream := cudaarrayinterface.ParseStream(true, 0)
 	var number float64
-	view := transfer.View{Data: unsafe.Pointer(&number), Type: alloc.Float64}
+	view := alloc.View{Data: unsafe.Pointer(&number), Type: alloc.Float64}
 	fill := transfer.Fill(view, []byte("text"), transfer.Options{})
 	for name, err := range map[string]error{
 		"alloc": invalid, "dlpack.TypeOf": dtype, "dlpack.Import": nothing, "gufunc": signature,

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/binary"
+	"gridbuf/alloc"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,7 +33,7 @@ func varints(numbers ...int64) []byte {
 	return text
 }
 
-const doubles = int64(gufunc.Float64)
+const doubles = int64(alloc.Float64)
 
 // operand is the head of one with dimensions; its shape and strides follow (gufunc.h).
 func operand(ndim int64) int64 { return doubles | ndim<<16 }

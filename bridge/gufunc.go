@@ -125,7 +125,7 @@ func addKernel(g *gufunc.GUFunc, spec *C.gb_bridge_kernel_spec, number *C.int32_
 		Generated: spec.flags&C.GB_BRIDGE_GENERATED != 0,
 	}
 	for _, t := range spec.types[:spec.ntypes] {
-		k.Types = append(k.Types, gufunc.Type(t))
+		k.Types = append(k.Types, alloc.Type(t))
 	}
 	if spec.go_name != nil {
 		registered, err := gufunc.Lookup(C.GoString(spec.go_name))
@@ -149,13 +149,13 @@ func kernelTypes(g *gufunc.GUFunc, kernel int, types *C.uint8_t) error {
 
 func selectKernel(g *gufunc.GUFunc, types, weak, asked []C.uint8_t, casting uint8,
 	number *C.int32_t) error {
-	args, wanted := make([]gufunc.TypeArg, len(types)), make([]gufunc.Type, len(asked))
+	args, wanted := make([]gufunc.TypeArg, len(types)), make([]alloc.Type, len(asked))
 	for i := range args {
-		args[i] = gufunc.TypeArg{Type: gufunc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED),
+		args[i] = gufunc.TypeArg{Type: alloc.Type(types[i] &^ C.GB_BRIDGE_SWAPPED),
 			Weak: gufunc.Weak(weak[i]), Swapped: types[i]&C.GB_BRIDGE_SWAPPED != 0}
 	}
 	for i := range wanted {
-		wanted[i] = gufunc.Type(asked[i])
+		wanted[i] = alloc.Type(asked[i])
 	}
 	var k int
 	var err error
@@ -329,7 +329,7 @@ func addState(g *gufunc.GUFunc, k *C.gb_gu_state_kernel, types []uint8, anyOrder
 		Data:  uintptr(k.data), Init: C.GoBytes(k.init, C.int(k.size)), AnyOrder: anyOrder,
 	}
 	for _, t := range types {
-		state.Types = append(state.Types, gufunc.Type(t))
+		state.Types = append(state.Types, alloc.Type(t))
 	}
 	n, err := g.AddState(state)
 	*number = C.int32_t(n)
@@ -356,10 +356,10 @@ func planReduction(g *gufunc.GUFunc, encoding []int64, r **C.gb_gu_reduction) er
 
 func (r *reader) list() []int64 { return r.take(r.take(1)[0]) }
 
-func (r *reader) types() []gufunc.Type {
-	var types []gufunc.Type
+func (r *reader) types() []alloc.Type {
+	var types []alloc.Type
 	for _, t := range r.list() {
-		types = append(types, gufunc.Type(t))
+		types = append(types, alloc.Type(t))
 	}
 	return types
 }
@@ -388,7 +388,11 @@ func readFused(encoding []int64) (*gufunc.Fused, error) {
 	if r.short {
 		return nil, refused("a program of %d integers ends too early", len(encoding))
 	}
-	return gufunc.Fuse(inputs, parameters, steps, outputs)
+	fused, err := record.Fuse(inputs, parameters, steps, outputs)
+	if err != nil {
+		return nil, err
+	}
+	return fused.(*gufunc.Fused), nil
 }
 
 func fuse(encoding []int64, program **C.gb_gu_fused) error {

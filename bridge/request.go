@@ -40,7 +40,7 @@ func (r *reader) take(n int64) []int64 {
 func (r *reader) operand() gufunc.Operand {
 	head := r.take(1)[0]
 	o := gufunc.Operand{
-		Type: gufunc.Type(head & 0xff), Swapped: head&C.GB_BRIDGE_O_SWAPPED != 0,
+		Type: alloc.Type(head & 0xff), Swapped: head&C.GB_BRIDGE_O_SWAPPED != 0,
 		Misaligned: head&C.GB_BRIDGE_O_MISALIGNED != 0,
 		Absent:     head&C.GB_BRIDGE_O_ABSENT != 0,
 	}

@@ -13,7 +13,7 @@ import (
 	"gridbuf/alloc"
 )
 
-// Direction says which side of a copy is where.
+// Direction is where a copy goes, and from where.
 type Direction int
 
 const (

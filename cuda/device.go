@@ -9,7 +9,7 @@ import (
 	"gridbuf/alloc"
 )
 
-// Device says what a GPU is.
+// Device describes a GPU.
 type Device struct {
 	Name                string
 	DriverVersion       int // 12040 is CUDA 12.4
@@ -36,7 +36,7 @@ func Devices() (int, error) {
 	return int(n), err
 }
 
-// Describe asks what a GPU is.
+// Describe asks the driver about a GPU.
 func Describe(device int) (Device, error) {
 	var e C.gb_cuda_error
 	var d C.gb_cuda_device_info
@@ -52,19 +52,29 @@ func Describe(device int) (Device, error) {
 	}, nil
 }
 
-// Synchronize waits for all work of a GPU.
+// Synchronize waits for all work of a GPU; Event.Wait waits for a queue, until a context ends.
 func Synchronize(device int) error {
 	var e C.gb_cuda_error
 	return check(C.gb_cuda_synchronize(C.int(device), &e), &e)
 }
 
-// PointerAttributes says what lies at an address, and on which GPU; false for memory that CUDA does
-// not know.
-func PointerAttributes(address uintptr) (Kind, int, bool, error) {
+// Memory is the kind of memory that lies at an address, and the number of its GPU, which counts
+// where the kind is not Host.
+type Memory struct {
+	Kind   Kind
+	Device int
+}
+
+// PointerAttributes asks the driver about the memory at an address. Memory that CUDA does not know
+// is of kind Host.
+func PointerAttributes(address uintptr) (Memory, error) {
 	var e C.gb_cuda_error
 	var kind, device C.int
 	err := check(C.gb_cuda_pointer_attributes(C.uint64_t(address), &kind, &device, &e), &e)
-	return Kind(kind), int(device), kind >= 0, err
+	if err != nil || kind < 0 {
+		return Memory{Kind: Host}, err
+	}
+	return Memory{Kind(kind), int(device)}, nil
 }
 
 // Causes of an [Error], for errors.Is. Each is one of the kinds of alloc as well.
@@ -78,8 +88,7 @@ var (
 	ErrArgument  = fmt.Errorf("cuda: %w", alloc.ErrInvalid)
 )
 
-// Error is what the driver, or this package on its behalf, has to say. Code is the
-// driver's own number, or 0.
+// Error is an error of the driver, whose number Code is, or of this package: then Code is 0.
 type Error struct {
 	Code   int
 	Text   string

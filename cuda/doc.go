@@ -5,17 +5,17 @@
 //	err = cuda.CopyStrided(gpu, cuda.HostSide(salt.View()), salt.Shape())
 //	err = cuda.Synchronize(0)
 //
-// The driver is found at run time: building needs no CUDA, and no call before the first that needs
-// the driver opens it; without one that call's error wraps [ErrNoDriver]. Each call acts in the
-// primary context of its device, which other libraries use too, and leaves the thread's own context
-// as it was. Copies and fills are queued; [Queue.Record] gives an [Event] that waits for them.
+// Building needs no CUDA: the first call that needs the driver opens it, and on a machine without
+// one the error wraps [ErrNoDriver]. Each call acts in the primary context of its device, which
+// other libraries use too, and leaves the thread's own context as it was. Copies and fills are
+// queued; [Queue.Record] gives an [Event], whose Wait ends when they are done.
 //
 // A pool keeps freed memory by size and by the stream that used it. A stream gets its own blocks
 // back at once and without a call of the driver. A block that the legacy default stream or a stream
 // of [NewStream] used goes to another one as soon as an event says that its work is done. A foreign
-// stream may be gone by then, and is not touched again: its blocks go to other streams after the
-// device was waited for as a whole. When memory runs out, the cache is given back and the driver is
-// asked once more.
+// stream may be gone by then, and is not touched again: its blocks go to other streams once all
+// work of the device is done. When memory runs out, the cache is given back and the driver is asked
+// once more.
 package cuda
 
 // For maintainers. All of it is C (cuda.h), because blocks are released on any thread, with or

@@ -74,7 +74,7 @@ func everything() error {
 		func() error { return cuda.Queue{Stream: 0}.WaitBlock(large) },
 		func() error { return cuda.Queue{Stream: 0}.WaitEvent(event) },
 		func() error { _, err := event.Done(); return err },
-		func() error { _, _, _, err := cuda.PointerAttributes(large.Address()); return err },
+		func() error { _, err := cuda.PointerAttributes(large.Address()); return err },
 		func() error { return cuda.Synchronize(0) },
 	} {
 		if err := act(); err != nil {

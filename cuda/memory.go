@@ -62,7 +62,7 @@ func (b *Block) c() *C.gb_cuda_block { return (*C.gb_cuda_block)(b.block.Address
 // fault is why there is no block to work with; nil where there is.
 func (b *Block) fault() error { return refuseFault(blockName, b.block.Fault()) }
 
-// Alloc gets a block. Free gives it back.
+// Alloc takes a block from a pool; its contents are undefined. Free gives the block back.
 func Alloc(w Request) (*Block, error) {
 	if w.Boundary == 0 {
 		w.Boundary = 256
@@ -80,13 +80,13 @@ func Alloc(w Request) (*Block, error) {
 	return newBlock(b), nil
 }
 
-// Address is element 0's; device memory must not be looked at through it.
+// Address is where the memory begins. The host must not read device memory there.
 func (b *Block) Address() uintptr { return uintptr(b.c().data) }
 
 // Bytes is what may be used from Address on.
 func (b *Block) Bytes() int64 { return int64(b.c().bytes) }
 
-// ID is never used again.
+// ID names the block for good: no other block ever has the same.
 func (b *Block) ID() uint64 { return uint64(b.c().id) }
 
 // Share keeps the memory for one more holder; each holder calls Free once.
@@ -157,7 +157,7 @@ type Stats struct {
 	Allocations, Hits, Misses, Limit, CacheBound   int64
 }
 
-// PoolStats asks the pool of a kind and a GPU. Pinned memory has one pool.
+// PoolStats reads the counters of the pool of a kind and a GPU. Pinned memory has one pool.
 func PoolStats(k Kind, device int) Stats {
 	var s C.gb_cuda_stats
 	C.gb_cuda_get_stats(C.int(k), C.int(device), &s)
@@ -170,7 +170,7 @@ func PoolStats(k Kind, device int) Stats {
 	}
 }
 
-// SetLimit bounds the bytes in use; < 0 lifts it.
+// SetLimit bounds the bytes in use; a negative number is no limit.
 func SetLimit(k Kind, device int, bytes int64) {
 	C.gb_cuda_set_limit(C.int(k), C.int(device), C.int64_t(bytes))
 }
@@ -180,7 +180,8 @@ func SetCacheBound(k Kind, device int, bytes int64) {
 	C.gb_cuda_set_cache_bound(C.int(k), C.int(device), C.int64_t(bytes))
 }
 
-// Trim gives unused memory back to the driver, down to keep bytes, and says how much.
+// Trim gives unused memory back to the driver, but for keep bytes, and returns how many bytes that
+// were.
 func Trim(k Kind, device int, keep int64) int64 {
 	return int64(C.gb_cuda_trim(C.int(k), C.int(device), C.int64_t(keep)))
 }

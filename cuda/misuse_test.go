@@ -23,9 +23,9 @@ func TestNothingEndsTheProcess(t *testing.T) {
 		Folder: ".",
 		Types: []any{
 			(*cuda.Block)(nil), (*cuda.Device)(nil), (*cuda.Direction)(nil), (*cuda.Error)(nil),
-			(*cuda.Event)(nil), (*cuda.Kind)(nil), (*cuda.Live)(nil), (*cuda.Queue)(nil),
-			(*cuda.Request)(nil), (*cuda.Side)(nil),
-			(*cuda.Stats)(nil), (*cuda.Stream)(nil), (*cuda.View)(nil),
+			(*cuda.Event)(nil), (*cuda.Kind)(nil), (*cuda.Live)(nil), (*cuda.Memory)(nil),
+			(*cuda.Queue)(nil), (*cuda.Request)(nil), (*cuda.Side)(nil), (*cuda.Stats)(nil),
+			(*cuda.Stream)(nil), (*cuda.View)(nil),
 		},
 		Funcs: []any{
 			cuda.Alloc, cuda.AllocPlan, cuda.CopyStrided, cuda.HostSide, cuda.Describe,

@@ -141,10 +141,9 @@ func TestDevices(t *testing.T) {
 	// Memory of the second GPU belongs to its context, also when it is freed from elsewhere.
 	b, err := cuda.Alloc(cuda.Request{Device: 1, Span: 1 << 20})
 	require.NoError(t, err)
-	_, device, known, err := cuda.PointerAttributes(b.Address())
+	at, err := cuda.PointerAttributes(b.Address())
 	require.NoError(t, err)
-	assert.True(t, known)
-	assert.Equal(t, 1, device)
+	assert.Equal(t, cuda.Memory{Kind: cuda.DeviceMemory, Device: 1}, at)
 	a := take(t, cuda.DeviceMemory, 1<<20, 0)
 	require.NoError(t, on(0, 0).Set(a.Address(), 1, 7, 1<<20))
 	require.NoError(t, on(1, 0).CopyPeer(b.Address(), a.Address(), 0, 1<<20))
@@ -178,13 +177,12 @@ func TestWhat(t *testing.T) {
 	clean(t)
 	for _, k := range kinds {
 		b := take(t, k, 4096, 0)
-		kind, _, known, err := cuda.PointerAttributes(b.Address() + 17)
+		at, err := cuda.PointerAttributes(b.Address() + 17)
 		require.NoError(t, err)
-		assert.True(t, known)
-		assert.Equal(t, k, kind)
+		assert.Equal(t, k, at.Kind)
 		b.Free()
 	}
-	_, _, known, err := cuda.PointerAttributes(12345)
+	at, err := cuda.PointerAttributes(12345)
 	require.NoError(t, err)
-	assert.False(t, known)
+	assert.Equal(t, cuda.Host, at.Kind)
 }

@@ -102,7 +102,7 @@ func ImportLegacy(m *Legacy) (Tensor, error) {
 	return read(&(*C.DLManagedTensor)(m.tensor.Address(legacyName)).dl_tensor), nil
 }
 
-// Version is what the producer speaks. It can be read from any versioned tensor.
+// Version is the version of DLPack that the producer has written, also one that Import refuses.
 func (m *Managed) Version() Version {
 	v := (*C.DLManagedTensorVersioned)(m.tensor.Address(managedName)).version
 	return Version{uint32(v.major), uint32(v.minor)}

@@ -39,20 +39,21 @@ import (
 	"gridbuf/transfer"
 )
 
-// Words is the length of a Sum.
+// Words is how many 64-bit integers a Sum has.
 const Words = C.GB_EXACT_WORDS
 
-// Sum is a sum on its way. The zero Sum is the sum of nothing. Sums of several processes add up
-// word by word, by any reduction of integers, if [Sum.Merge] with a zero Sum follows.
+// Sum holds the sum of the numbers added so far; the zero Sum is that of none. Sums of several
+// processes add up word by word, by any reduction of integers, if [Sum.Merge] with a zero Sum
+// follows.
 type Sum [Words]int64
 
 // Add adds every element of an array of real numbers. After an error, that of a context that ended
 // included, the sum is what it was.
-func (s *Sum) Add(x transfer.View, opts transfer.Options) error { return s.add(x, nil, opts) }
+func (s *Sum) Add(x alloc.View, opts transfer.Options) error { return s.add(x, nil, opts) }
 
 // AddProducts adds the product of every element of x with that of y at the same index. Both are of
 // floats, or both of integers.
-func (s *Sum) AddProducts(x, y transfer.View, opts transfer.Options) error {
+func (s *Sum) AddProducts(x, y alloc.View, opts transfer.Options) error {
 	return s.add(x, &y, opts)
 }
 
@@ -61,7 +62,7 @@ func (s *Sum) Merge(other *Sum) {
 	C.gb_exact_merge((*C.gb_exact)(unsafe.Pointer(s)), (*C.gb_exact)(unsafe.Pointer(other)))
 }
 
-func view(v *transfer.View, shape, strides *[C.GB_COPY_DIMS]C.int64_t) C.gb_copy_view {
+func view(v *alloc.View, shape, strides *[C.GB_COPY_DIMS]C.int64_t) C.gb_copy_view {
 	for i := range v.Shape {
 		shape[i], strides[i] = C.int64_t(v.Shape[i]), C.int64_t(v.Strides[i])
 	}
@@ -71,7 +72,7 @@ func view(v *transfer.View, shape, strides *[C.GB_COPY_DIMS]C.int64_t) C.gb_copy
 	}
 }
 
-func check(x, y *transfer.View) error {
+func check(x, y *alloc.View) error {
 	if err := x.Check("x"); err != nil || y == nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func check(x, y *transfer.View) error {
 	return nil
 }
 
-func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) error {
+func (s *Sum) add(x alloc.View, y *alloc.View, opts transfer.Options) error {
 	if err := stop.Asked(opts.Context); err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (s *Sum) add(x transfer.View, y *transfer.View, opts transfer.Options) erro
 	return nil
 }
 
-func refused(x, y *transfer.View) error {
+func refused(x, y *alloc.View) error {
 	if y == nil {
 		return alloc.ErrInvalid.Errorf("x: elements of type %v cannot be summed; give real "+
 			"numbers of at most 8 bytes", x.Type)

@@ -28,9 +28,9 @@ func doubles(t *testing.T, n int) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(&memory[0])), n)
 }
 
-func row(x []float64, step int) transfer.View {
+func row(x []float64, step int) alloc.View {
 	n := (len(x) + step - 1) / step
-	return transfer.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: alloc.Float64,
+	return alloc.View{Data: unsafe.Pointer(unsafe.SliceData(x)), Type: alloc.Float64,
 		Shape: []int64{int64(n)}, Strides: []int64{int64(8 * step)}}
 }
 
@@ -173,7 +173,7 @@ func TestSumsOfProcessesAddUpWordByWord(t *testing.T) {
 
 func TestMemoryOfGo(t *testing.T) {
 	numbers := []float64{1e16, 1, -1e16}
-	view := transfer.View{
+	view := alloc.View{
 		Data: unsafe.Pointer(&numbers[0]), Type: alloc.Float64, ItemSize: 8,
 		Shape: []int64{3}, Strides: []int64{8},
 	}

@@ -11,7 +11,7 @@ import (
 // Operand is an operand of a call as resolution sees it: no memory, only its shape.
 // Core dimensions are the last ones.
 type Operand struct {
-	Type       Type
+	Type       alloc.Type
 	Swapped    bool // the other byte order
 	Misaligned bool // addresses that the type does not allow
 	Absent     bool // an output that is to be allocated; the rest does not count

@@ -74,7 +74,7 @@ func TestAllFailed(t *testing.T) {
 }
 
 func TestAPanicCostsOneElement(t *testing.T) {
-	types := []gufunc.Type{gufunc.Float64, gufunc.Float64}
+	types := []alloc.Type{alloc.Float64, alloc.Float64}
 	g, err := gufunc.New("double", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop, Types: types,
 		Go: func(b gufunc.Block) int {
 			for i := range b.N {
@@ -131,7 +131,7 @@ func TestMemoryOfOnesOwnForAnAbsentOutput(t *testing.T) {
 	v, two := float64s(t, []int64{8}, 1, 2, 3, 4, 5, 6, 7, 8), float64s(t, []int64{}, 2)
 	in := view(v, 0, []int64{6}, []int64{8})
 	g := kernel(t, "divide")
-	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: alloc.Float64}, {Type: alloc.Float64}})
 	require.NoError(t, err)
 	c, err := g.Resolve(&gufunc.Request{Kernel: n, Operands: []gufunc.Operand{in.Operand,
 		two.Operand, {Absent: true}}})
@@ -165,14 +165,14 @@ func TestAGeneratedKernelServesNobodyElse(t *testing.T) {
 	g, err := gufunc.New("g", "()->()", nil, gufunc.AllFlags)
 	require.NoError(t, err)
 	nothing := func(gufunc.Block) int { return 0 }
-	types := []gufunc.Type{gufunc.Float64, gufunc.Float64}
+	types := []alloc.Type{alloc.Float64, alloc.Float64}
 	_, err = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: types, Go: nothing, Generated: true})
 	require.NoError(t, err)
-	_, err = g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float32}})
+	_, err = g.SelectKernel([]gufunc.TypeArg{{Type: alloc.Float32}})
 	assert.ErrorContains(t, err, "no kernel takes (float32)")
 	_, err = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: types, Go: nothing})
 	require.NoError(t, err)
-	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}})
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: alloc.Float64}})
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 }
@@ -184,10 +184,10 @@ func TestAnOutputNeedsEveryNameOfTheResult(t *testing.T) {
 			strides[d] = step
 			step *= shape[d]
 		}
-		return gufunc.Operand{Type: gufunc.Float64, Shape: shape, Strides: strides, Dims: dims}
+		return gufunc.Operand{Type: alloc.Float64, Shape: shape, Strides: strides, Dims: dims}
 	}
 	g := kernel(t, "divide")
-	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: alloc.Float64}, {Type: alloc.Float64}})
 	require.NoError(t, err)
 	plane, column := named([]int64{3, 4}, alloc.I, alloc.J), named([]int64{1}, alloc.K)
 	resolve := func(out gufunc.Operand) error {
@@ -208,13 +208,13 @@ func TestAnOutputNeedsEveryNameOfTheResult(t *testing.T) {
 // Core axes that are not the last ones, as the extension's axis=, axes= and keepdims= ask for them.
 func TestCoreAxesElsewhere(t *testing.T) {
 	g := kernel(t, "dot")
-	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: gufunc.Float64}, {Type: gufunc.Float64}})
+	n, err := g.SelectKernel([]gufunc.TypeArg{{Type: alloc.Float64}, {Type: alloc.Float64}})
 	require.NoError(t, err)
 	resolve := func(change func(*gufunc.Request)) (string, error) {
 		q := &gufunc.Request{Kernel: n, Operands: []gufunc.Operand{
-			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
+			{Type: alloc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
 				Dims: []alloc.Dim{alloc.I, alloc.J}},
-			{Type: gufunc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
+			{Type: alloc.Float64, Shape: []int64{3, 4}, Strides: []int64{32, 8},
 				Dims: []alloc.Dim{alloc.I, alloc.J}}, {Absent: true},
 		}}
 		change(q)
@@ -261,7 +261,7 @@ func TestCoreAxesElsewhere(t *testing.T) {
 	}
 }
 
-func three(t *testing.T, kind gufunc.Type) gufunc.Array {
+func three(t *testing.T, kind alloc.Type) gufunc.Array {
 	plan, err := alloc.NewPlan(&alloc.Spec{Shape: []int64{3}, ItemSize: kind.Size()})
 	require.NoError(t, err)
 	b, err := alloc.New(plan)
@@ -275,12 +275,12 @@ func three(t *testing.T, kind gufunc.Type) gufunc.Array {
 // Bools become each type for a kernel that copies, and what it gives becomes complex: all the
 // numbers that there are.
 func TestEveryNumberConverts(t *testing.T) {
-	truths, results := three(t, gufunc.Bool), three(t, gufunc.Complex128)
+	truths, results := three(t, alloc.Bool), three(t, alloc.Complex128)
 	copy(unsafe.Slice((*bool)(truths.Data), 3), []bool{true, false, true})
-	for kind := gufunc.Bool; kind < gufunc.Datetime; kind++ {
+	for kind := alloc.Bool; kind < alloc.Datetime; kind++ {
 		size := int(kind.Size())
 		g, err := gufunc.New("copy", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
-			Types: []gufunc.Type{kind, kind}, Go: func(b gufunc.Block) int {
+			Types: []alloc.Type{kind, kind}, Go: func(b gufunc.Block) int {
 				for i := range b.N {
 					copy(unsafe.Slice((*byte)(b.At(1, i)), size),
 						unsafe.Slice((*byte)(b.At(0, i)), size))

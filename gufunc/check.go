@@ -18,7 +18,7 @@ func init() {
 	}
 	record.TurnShapes = func(g, r any) error { return g.(*GUFunc).turnShapes(r.(*Request)) }
 	record.SelectAsked = func(g, inputs, wanted any, rule uint8) (int, error) {
-		return g.(*GUFunc).selectAsked(inputs.([]TypeArg), wanted.([]Type), casting(rule))
+		return g.(*GUFunc).selectAsked(inputs.([]TypeArg), wanted.([]alloc.Type), casting(rule))
 	}
 }
 
@@ -34,7 +34,7 @@ func (g *GUFunc) ready() error {
 }
 
 // isElement says whether kernels can have such a type.
-func isElement(t Type) bool { return t.Known() && t != NoType }
+func isElement(t alloc.Type) bool { return t.Known() && t != alloc.Raw }
 
 func (g *GUFunc) checkArgs(inputs []TypeArg) error {
 	if err := g.ready(); err != nil {
@@ -53,7 +53,7 @@ func (g *GUFunc) checkArgs(inputs []TypeArg) error {
 	return nil
 }
 
-func checkTypes(types []Type) error {
+func checkTypes(types []alloc.Type) error {
 	for i, t := range types {
 		if !isElement(t) {
 			return setupError("kernels: type %d of operand %d is none that a kernel can have",
@@ -123,7 +123,7 @@ func checkMask(m *Operand) error {
 	if m.Absent {
 		return setupError("where: it is absent")
 	}
-	if err := m.check("where"); err != nil || m.Type == Bool {
+	if err := m.check("where"); err != nil || m.Type == alloc.Bool {
 		return err
 	}
 	return setupError("where: expected bools, got %s", m.Type)

@@ -72,16 +72,16 @@ func TestTypesThatNoKernelHas(t *testing.T) {
 		_, err := g.SelectKernel(args)
 		require.ErrorIs(t, err, alloc.ErrInvalid)
 		assert.ErrorContains(t, err, "input 1: ")
-		_, err = record.SelectAsked(g, args, make([]gufunc.Type, 3), 0)
+		_, err = record.SelectAsked(g, args, make([]alloc.Type, 3), 0)
 		assert.ErrorContains(t, err, "input 1: ")
 	}
-	_, err := record.SelectAsked(g, []gufunc.TypeArg{strong, strong}, make([]gufunc.Type, 3), 9)
+	_, err := record.SelectAsked(g, []gufunc.TypeArg{strong, strong}, make([]alloc.Type, 3), 9)
 	assert.EqualError(t, err, "casting: Casting(9) is no rule")
-	three := []gufunc.Type{alloc.Float64, alloc.Float64, 77}
+	three := []alloc.Type{alloc.Float64, alloc.Float64, 77}
 	for _, k := range []gufunc.Kernel{
 		{Form: gufunc.NumPyLoop, Function: 8, Types: three}, {Form: 7, Function: 8,
 			Types: three[:2:2]},
-		{Types: []gufunc.Type{alloc.Raw, alloc.Raw, alloc.Raw}, Function: 8,
+		{Types: []alloc.Type{alloc.Raw, alloc.Raw, alloc.Raw}, Function: 8,
 			Form: gufunc.StatusLoop},
 	} {
 		_, err := g.Add(k)
@@ -151,7 +151,7 @@ func TestTheZeroGUFunc(t *testing.T) {
 	_, calls["Resolve"] = g.Resolve(&gufunc.Request{})
 	_, calls["PlanReduction"] = g.PlanReduction(&gufunc.ReduceRequest{})
 	_, calls["SelectKernel"] = g.SelectKernel(nil)
-	_, calls["SelectAsked"] = record.SelectAsked(g, []gufunc.TypeArg{}, []gufunc.Type{}, 0)
+	_, calls["SelectAsked"] = record.SelectAsked(g, []gufunc.TypeArg{}, []alloc.Type{}, 0)
 	_, calls["Add"] = g.Add(gufunc.Kernel{})
 	_, calls["AddState"] = g.AddState(gufunc.StateKernel{})
 	calls["TurnShapes"] = record.TurnShapes(g, &gufunc.Request{})
@@ -250,7 +250,7 @@ func TestDrawnRequestsAreAnswered(t *testing.T) {
 	} {
 		g, err := gufunc.New("drawn", signature, nil, 0)
 		require.NoError(t, err)
-		types := slices.Repeat([]gufunc.Type{alloc.Float64}, len(g.Signature.Operands))
+		types := slices.Repeat([]alloc.Type{alloc.Float64}, len(g.Signature.Operands))
 		_, err = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: types, Go: nothing})
 		require.NoError(t, err)
 		gufuncs = append(gufuncs, g)
@@ -316,7 +316,7 @@ func TestCallsAndReductionsAreCancelled(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		ctx, cancel := context.WithCancel(context.Background())
 		elements := atomic.Int64{}
-		types := []gufunc.Type{alloc.Float64, alloc.Float64}
+		types := []alloc.Type{alloc.Float64, alloc.Float64}
 		slow, err := gufunc.New("slow", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
 			Types: types, Go: func(b gufunc.Block) int {
 				if elements.Add(int64(b.N)) > 50 {

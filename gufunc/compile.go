@@ -140,7 +140,7 @@ func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.
 // output plans an absent output and puts its strides into the request.
 func (f *compiler) output(i int) error {
 	t := f.r.Operands[i].Type
-	if t == NoType {
+	if t == alloc.Raw {
 		t = f.k.Types[i]
 	}
 	spec := f.b.outputSpec(f.r, f.l, i, t.Size())
@@ -242,7 +242,7 @@ func (f *compiler) operand(i int) {
 }
 
 // describe says what the elements of an operand are, in memory and for the kernel.
-func describe(o *C.gb_gu_operand, from *Operand, to Type) {
+func describe(o *C.gb_gu_operand, from *Operand, to alloc.Type) {
 	o.from, o.to, o.core_items = C.uint8_t(from.Type), C.uint8_t(to), 1
 	o.item, o.kernel_item = C.int64_t(from.Type.Size()), C.int64_t(to.Size())
 	if from.Swapped && from.Type.Size() > 1 {

@@ -2,6 +2,7 @@ package gufunc_test
 
 import (
 	"fmt"
+	"gridbuf/alloc"
 	"unsafe"
 
 	"gridbuf/grid"
@@ -21,8 +22,8 @@ func elements(a gufunc.Array) []float64 {
 // A panic costs the element it happens in; the other results are there.
 func ExampleGUFunc_Call() {
 	g, _ := gufunc.New("half", "()->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
-		gufunc.Float64}, Go: func(b gufunc.Block) int {
+	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []alloc.Type{alloc.Float64,
+		alloc.Float64}, Go: func(b gufunc.Block) int {
 		for i := range b.N {
 			if *b.Float64(0, i) < 0 {
 				panic("negative")
@@ -64,8 +65,8 @@ func ExampleGUFunc_Reduce() {
 // The largest item of each row: a kernel on vectors, over memory of the heap.
 func ExampleBlock_Float64At() {
 	g, _ := gufunc.New("largest", "(n)->()", nil, gufunc.AllFlags)
-	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []gufunc.Type{gufunc.Float64,
-		gufunc.Float64}, Go: func(b gufunc.Block) int {
+	_, _ = g.Add(gufunc.Kernel{Form: gufunc.GoLoop, Types: []alloc.Type{alloc.Float64,
+		alloc.Float64}, Go: func(b gufunc.Block) int {
 		for e := range b.N {
 			best := *b.Float64At(0, e, 0)
 			for i := range b.Dims[0] {
@@ -82,6 +83,32 @@ func ExampleBlock_Float64At() {
 	defer r.Free()
 	fmt.Println(elements(r.Outputs[0]))
 	// Output: [7 5]
+}
+
+// sqrt(x) / y + x in one pass, without memory for what is between.
+func ExampleFuse() {
+	sqrt, _ := kernels.New("sqrt")
+	divide, _ := kernels.New("divide")
+	add, _ := kernels.New("add")
+	fused, err := gufunc.Fuse([]alloc.Type{alloc.Float64, alloc.Float64}, []gufunc.Step{
+		sqrt.Step(0),      // gives value 2: x and y are 0 and 1
+		divide.Step(2, 1), // value 3
+		add.Step(3, 0),    // value 4
+	}, []int{4})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer fused.Free()
+	g, _ := gufunc.New("step", "(),()->()", []gufunc.Kernel{fused.Kernel()}, gufunc.AllFlags)
+	x, _ := grid.Of([]float64{4, 9, 16}, 3)
+	y, _ := grid.Of([]float64{1, 2, 4}, 3)
+
+	r, _ := g.Call([]gufunc.Array{gufunc.FromView(x.View()), gufunc.FromView(y.View())}, nil,
+		gufunc.Options{})
+	defer r.Free()
+	fmt.Println(elements(r.Outputs[0]))
+	// Output: [6 10.5 17]
 }
 
 // A kernel that is registered can be had by its name from everywhere, Python included.

@@ -1,7 +1,6 @@
 package gufunc_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,37 +11,12 @@ import (
 	"gridbuf/gufunc/kernels"
 )
 
-// loopOf is the first kernel of a shipped gufunc as a step.
-func loopOf(name string, in ...int) gufunc.Step {
-	g, _ := kernels.New(name)
-	for i := range g.Kernels() {
-		if k, _ := g.Kernel(i); k.Types[0] == gufunc.Float64 && k.Form == gufunc.NumPyLoop {
-			return gufunc.Step{Kind: gufunc.LoopStep, Function: k.Function, Data: k.Data, In: in, Out: k.Types[len(in):]}
-		}
+func step(name string, in ...int) gufunc.Step {
+	g, err := kernels.New(name)
+	if err != nil {
+		panic(err)
 	}
-	panic(name)
-}
-
-// floats is an array over memory of the heap, which the test leaves there.
-func floats(values ...float64) gufunc.Array {
-	plan, _ := alloc.NewPlan(&alloc.Spec{Shape: []int64{int64(len(values))}, ItemSize: 8})
-	buffer, _ := alloc.New(plan)
-	a, _ := gufunc.ArrayOf(buffer, alloc.Float64)
-	copy(items(a), values)
-	return a
-}
-
-// sqrt(x) / y + x, without the memory of a temporary.
-func ExampleFuse() {
-	fused, _ := gufunc.Fuse([]gufunc.Type{gufunc.Float64, gufunc.Float64}, nil, []gufunc.Step{
-		loopOf("sqrt", 0), loopOf("divide", 2, 1), loopOf("add", 3, 0),
-	}, []int{4})
-	defer fused.Free()
-	g, _ := gufunc.New("step", "(),()->()", []gufunc.Kernel{fused.Kernel()}, gufunc.AllFlags)
-	r, _ := g.Call([]gufunc.Array{floats(4, 9, 16), floats(1, 2, 4)}, nil, gufunc.Options{})
-	defer r.Free()
-	fmt.Println(items(r.Outputs[0]))
-	// Output: [6 10.5 17]
+	return g.Step(in...)
 }
 
 func TestFusedOutputsAndCasts(t *testing.T) {
@@ -51,12 +25,12 @@ func TestFusedOutputsAndCasts(t *testing.T) {
 	for i := range items(x) {
 		items(x)[i] = float64(i)
 	}
-	fused, err := gufunc.Fuse([]gufunc.Type{gufunc.Float64}, nil, []gufunc.Step{
-		loopOf("sqrt", 0),
-		{Kind: gufunc.CastStep, In: []int{1}, Out: []gufunc.Type{gufunc.Int64}},
-		{Kind: gufunc.CastStep, In: []int{2}, Out: []gufunc.Type{gufunc.Float64}},
-		{Kind: gufunc.CastStep, In: []int{0}, Out: []gufunc.Type{gufunc.Bool}},
-		{Kind: gufunc.SelectStep, In: []int{4, 3, 0}, Out: []gufunc.Type{gufunc.Float64}},
+	fused, err := gufunc.Fuse([]alloc.Type{alloc.Float64}, []gufunc.Step{
+		step("sqrt", 0),
+		{Kind: gufunc.CastStep, In: []int{1}, Out: []alloc.Type{alloc.Int64}},
+		{Kind: gufunc.CastStep, In: []int{2}, Out: []alloc.Type{alloc.Float64}},
+		{Kind: gufunc.CastStep, In: []int{0}, Out: []alloc.Type{alloc.Bool}},
+		{Kind: gufunc.SelectStep, In: []int{4, 3, 0}, Out: []alloc.Type{alloc.Float64}},
 	}, []int{5, 1})
 	require.NoError(t, err)
 	defer fused.Free()
@@ -72,7 +46,8 @@ func TestFusedOutputsAndCasts(t *testing.T) {
 }
 
 func TestFlagsOfAFusedKernelNameTheElements(t *testing.T) {
-	fused, err := gufunc.Fuse([]gufunc.Type{gufunc.Float64}, nil, []gufunc.Step{loopOf("sqrt", 0), loopOf("add", 1, 0)}, []int{2})
+	fused, err := gufunc.Fuse([]alloc.Type{alloc.Float64},
+		[]gufunc.Step{step("sqrt", 0), step("add", 1, 0)}, []int{2})
 	require.NoError(t, err)
 	defer fused.Free()
 	g, err := gufunc.New("f", "()->()", []gufunc.Kernel{fused.Kernel()}, gufunc.AllFlags)
@@ -84,18 +59,49 @@ func TestFlagsOfAFusedKernelNameTheElements(t *testing.T) {
 }
 
 func TestWhatFuseRefuses(t *testing.T) {
-	d := []gufunc.Type{gufunc.Float64}
+	d := []alloc.Type{alloc.Float64}
+	inGo, err := gufunc.New("half", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
+		Types: append(d, d...), Go: func(gufunc.Block) int { return 0 }}}, 0)
+	require.NoError(t, err)
+	one := func(kind gufunc.StepKind, out []alloc.Type, in ...int) []gufunc.Step {
+		return []gufunc.Step{{Kind: kind, In: in, Out: out}}
+	}
 	for _, c := range []struct {
+		inputs  []alloc.Type
 		steps   []gufunc.Step
 		outputs []int
 		want    string
 	}{
-		{nil, []int{0}, "at least one"},
-		{[]gufunc.Step{loopOf("sqrt", 1)}, []int{1}, "value 1 of 1"},
-		{[]gufunc.Step{loopOf("sqrt", 0)}, []int{0}, "value 0 is not given by a step"},
-		{[]gufunc.Step{{Kind: gufunc.LoopStep, In: []int{0}, Out: d}}, []int{1}, "no loop"},
+		{d, nil, []int{0}, "at least one"},
+		{d, []gufunc.Step{step("sqrt", 1)}, []int{1}, "value 1 of 1"},
+		{d, []gufunc.Step{step("sqrt", 0)}, []int{0}, "value 0 is not given by a step"},
+		{d, one(gufunc.LoopStep, d, 0), []int{1}, "no loop"},
+		{d, one(gufunc.LoopStep, d), []int{1}, "0 inputs and 1 outputs; both are needed"},
+		{d, []gufunc.Step{inGo.Step(0)}, []int{1}, "for which half has no NumPyLoop"},
+		{d, []gufunc.Step{step("moments", 0)}, []int{1}, "for which moments has no NumPyLoop"},
+		{d, []gufunc.Step{step("add", 0)}, []int{1}, "takes values of types d, for which add has"},
+		{[]alloc.Type{alloc.Float64, alloc.Float32}, []gufunc.Step{step("add", 0, 1)}, []int{2},
+			"takes values of types df, for which add has"},
+		{[]alloc.Type{alloc.Type(77)}, []gufunc.Step{step("sqrt", 0)}, []int{1}, "type 77"},
+		{d, one(gufunc.CastStep, []alloc.Type{alloc.Raw}, 0), []int{1}, "type 0"},
+		{d, one(gufunc.CastStep, d, 0, 0), []int{1}, "converts 2 values into 1"},
+		{d, one(gufunc.SelectStep, d, 0), []int{1}, "expected a bool and two values"},
+		{d, one(gufunc.SelectStep, d, 0, 0, 0), []int{1}, "expected a bool and two values"},
+		{d, one(gufunc.StepKind(9), d, 0), []int{1}, "of kind 9"},
 	} {
-		_, err := gufunc.Fuse(d, nil, c.steps, c.outputs)
+		_, err := gufunc.Fuse(c.inputs, c.steps, c.outputs)
 		assert.ErrorContains(t, err, c.want)
+		assert.ErrorIs(t, err, alloc.ErrInvalid)
 	}
+}
+
+func TestAFusedKernelIsFreedOnce(t *testing.T) {
+	fused, err := gufunc.Fuse([]alloc.Type{alloc.Float64}, []gufunc.Step{step("sqrt", 0)},
+		[]int{1})
+	require.NoError(t, err)
+	fused.Free()
+	fused.Free()
+	const late = "gufunc.Fused: it is used after Free"
+	assert.PanicsWithValue(t, late, func() { fused.Kernel() })
+	new(gufunc.Fused).Free()
 }

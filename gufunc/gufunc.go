@@ -94,10 +94,10 @@ func (g *GUFunc) Kernel(n int) (Kernel, error) {
 	return all[n], nil
 }
 
-// Kernels is how many there are.
+// Kernels is how many kernels the gufunc has.
 func (g *GUFunc) Kernels() int { return len(g.kernels.list()) }
 
-func typesText(types []Type, inputs int) string {
+func typesText(types []alloc.Type, inputs int) string {
 	var b strings.Builder
 	for i, t := range types {
 		if i == inputs {
@@ -121,7 +121,7 @@ func FromView(v alloc.View) Array {
 }
 
 // ArrayOf describes a buffer whose items are of type t; they have the size of the plan's.
-func ArrayOf(b *alloc.Buffer, t Type) (Array, error) {
+func ArrayOf(b *alloc.Buffer, t alloc.Type) (Array, error) {
 	v, err := b.View(t)
 	return FromView(v), err
 }
@@ -145,7 +145,7 @@ func (r *Result) Free() {
 }
 
 // allocate adds an output.
-func (r *Result) allocate(s *alloc.Spec, t Type) error {
+func (r *Result) allocate(s *alloc.Spec, t alloc.Type) error {
 	p, err := alloc.NewPlan(s)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"gridbuf/alloc"
 	"gridbuf/internal/message"
 )
 
@@ -43,7 +44,7 @@ func (f Form) String() string {
 // the program that registers a kernel keeps them valid.
 type Kernel struct {
 	Form     Form
-	Types    []Type // one per operand
+	Types    []alloc.Type // one per operand
 	Function uintptr
 	Data     uintptr
 	Go       GoKernel // of a GoLoop
@@ -175,8 +176,8 @@ func RegisteredNames() []string {
 }
 
 // ParseTypes reads "dd->d" or "ddd".
-func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
-	var types []Type
+func ParseTypes(text string, inputs, outputs int) ([]alloc.Type, error) {
+	var types []alloc.Type
 	arrow := -1
 	for i := 0; i < len(text); i++ {
 		if text[i] == '-' && i+1 < len(text) && text[i+1] == '>' && arrow < 0 {
@@ -205,8 +206,8 @@ func ParseTypes(text string, inputs, outputs int) ([]Type, error) {
 type StateKernel struct {
 	Step, Merge, Final, Data uintptr
 	Init                     []byte
-	Types                    []Type // of the input, then of the results
-	AnyOrder                 bool   // elements may come in any order: their index does not count
+	Types                    []alloc.Type // of the input, then of the results
+	AnyOrder                 bool         // elements may come in any order: their index does not count
 }
 
 // AddState registers a reduction with a state and returns its number.

@@ -73,8 +73,8 @@ type reducePlanner struct {
 	q          *ReduceRequest
 	kernel     Kernel
 	state      StateKernel
-	from, to   Type
-	results    []Type // in the kernel's types
+	from, to   alloc.Type
+	results    []alloc.Type // in the kernel's types
 	mask       []int64
 	shape      []int64 // of the results
 	dims       []alloc.Dim

@@ -1,6 +1,7 @@
 package gufunc_test
 
 import (
+	"gridbuf/alloc"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -115,7 +116,7 @@ func (m *meeting) run(b gufunc.Block) int {
 func slow(t *testing.T, m *meeting) *gufunc.GUFunc {
 	t.Helper()
 	g, err := gufunc.New("slow", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
-		Types: []gufunc.Type{gufunc.Float64, gufunc.Float64}, Go: m.run}}, 0)
+		Types: []alloc.Type{alloc.Float64, alloc.Float64}, Go: m.run}}, 0)
 	require.NoError(t, err)
 	return g
 }
@@ -152,7 +153,7 @@ func TestQuickElementsAreNotDoneOneByOne(t *testing.T) {
 		return 0
 	}
 	g, err := gufunc.New("quick", "()->()", []gufunc.Kernel{{Form: gufunc.GoLoop,
-		Types: []gufunc.Type{gufunc.Float64, gufunc.Float64}, Go: count}}, 0)
+		Types: []alloc.Type{alloc.Float64, alloc.Float64}, Go: count}}, 0)
 	require.NoError(t, err)
 	r, err := g.Call([]gufunc.Array{float64s(t, []int64{1_000_000})}, nil,
 		gufunc.Options{Workers: 1})

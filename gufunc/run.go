@@ -114,11 +114,14 @@ type Outcome struct {
 	Codes    []uint8 // one per element of the outer shape in C order; nil when nothing failed
 }
 
-// AllGood, SomeFailed and AllFailed tell the three outcomes apart. Nothing failed where nothing
-// ran.
-func (o *Outcome) AllGood() bool    { return o == nil || o.Failed == 0 }
+// AllGood reports that no element failed, also where there were none.
+func (o *Outcome) AllGood() bool { return o == nil || o.Failed == 0 }
+
+// SomeFailed reports that elements failed, and others did not.
 func (o *Outcome) SomeFailed() bool { return !o.AllGood() && o.Failed < o.Elements }
-func (o *Outcome) AllFailed() bool  { return !o.AllGood() && o.Failed == o.Elements }
+
+// AllFailed reports that there were elements, and all of them failed.
+func (o *Outcome) AllFailed() bool { return !o.AllGood() && o.Failed == o.Elements }
 
 // outcome of a job that is done.
 func (j *job) outcome() (*Outcome, error) {

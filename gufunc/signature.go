@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+
+	"gridbuf/alloc"
 )
 
 // Limits of a gufunc; the C side has arrays of these sizes (call.h).
@@ -58,7 +60,7 @@ func (d *CoreDim) Computed() bool { return d.expr != nil }
 // Uniform is a parameter that is the same for every element of a call.
 type Uniform struct {
 	Name string
-	Type Type
+	Type alloc.Type
 	At   int
 }
 

@@ -2,6 +2,7 @@ package gufunc_test
 
 import (
 	"fmt"
+	"gridbuf/alloc"
 	"strings"
 	"testing"
 
@@ -121,16 +122,16 @@ func selectable(t *testing.T, types ...string) *gufunc.GUFunc {
 
 func TestTheFirstKernelWithinSafeCastsIsTaken(t *testing.T) {
 	g := selectable(t, "ff->f", "dd->d", "DD->D")
-	strong := func(x, y gufunc.Type) []gufunc.TypeArg {
+	strong := func(x, y alloc.Type) []gufunc.TypeArg {
 		return []gufunc.TypeArg{{Type: x},
 			{Type: y}}
 	}
 	for want, args := range map[int][][]gufunc.TypeArg{
-		0: {strong(gufunc.Float32, gufunc.Int16), {{Type: gufunc.Float32},
-			{Weak: gufunc.WeakFloat}}, strong(gufunc.Bool, gufunc.Bool)},
-		1: {strong(gufunc.Float32, gufunc.Int32), strong(gufunc.Float64, gufunc.Float32),
+		0: {strong(alloc.Float32, alloc.Int16), {{Type: alloc.Float32},
+			{Weak: gufunc.WeakFloat}}, strong(alloc.Bool, alloc.Bool)},
+		1: {strong(alloc.Float32, alloc.Int32), strong(alloc.Float64, alloc.Float32),
 			{{Weak: gufunc.WeakInt}, {Weak: gufunc.WeakFloat}}},
-		2: {strong(gufunc.Complex64, gufunc.Float64), {{Type: gufunc.Float64},
+		2: {strong(alloc.Complex64, alloc.Float64), {{Type: alloc.Float64},
 			{Weak: gufunc.WeakComplex}}},
 	} {
 		for _, a := range args {
@@ -139,7 +140,7 @@ func TestTheFirstKernelWithinSafeCastsIsTaken(t *testing.T) {
 			assert.Equal(t, want, n, "%v", a)
 		}
 	}
-	_, err := g.SelectKernel(strong(gufunc.CLongDouble, gufunc.Float32))
+	_, err := g.SelectKernel(strong(alloc.CLongDouble, alloc.Float32))
 	assert.ErrorContains(t, err, "no kernel takes (clongdouble, float32)")
 }
 

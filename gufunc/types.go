@@ -10,57 +10,33 @@ import (
 	"gridbuf/internal/message"
 )
 
-// Type is an element type: those of package alloc but Raw are what kernels can have.
-type Type = alloc.Type
-
-// The element types by their names in package alloc; NoType is none in particular.
-const (
-	NoType      = alloc.Raw
-	Bool        = alloc.Bool
-	Int8        = alloc.Int8
-	Uint8       = alloc.Uint8
-	Int16       = alloc.Int16
-	Uint16      = alloc.Uint16
-	Int32       = alloc.Int32
-	Uint32      = alloc.Uint32
-	Int64       = alloc.Int64
-	Uint64      = alloc.Uint64
-	Float16     = alloc.Float16
-	Float32     = alloc.Float32
-	Float64     = alloc.Float64
-	LongDouble  = alloc.LongDouble
-	Complex64   = alloc.Complex64
-	Complex128  = alloc.Complex128
-	CLongDouble = alloc.CLongDouble
-	Datetime    = alloc.Datetime
-	Timedelta   = alloc.Timedelta
-)
-
-var uniformTypes = map[string]Type{
-	"bool": Bool, "i8": Int8, "i16": Int16, "i32": Int32, "i64": Int64,
-	"u8": Uint8, "u16": Uint16, "u32": Uint32, "u64": Uint64, "f32": Float32, "f64": Float64,
+var uniformTypes = map[string]alloc.Type{
+	"bool": alloc.Bool,
+	"i8":   alloc.Int8, "i16": alloc.Int16, "i32": alloc.Int32, "i64": alloc.Int64,
+	"u8": alloc.Uint8, "u16": alloc.Uint16, "u32": alloc.Uint32, "u64": alloc.Uint64,
+	"f32": alloc.Float32, "f64": alloc.Float64,
 }
 
 // TypeOf finds a type by NumPy's type character. 'q' and 'l' are both int64 here.
-func TypeOf(char byte) (Type, bool) {
+func TypeOf(char byte) (alloc.Type, bool) {
 	switch char {
 	case 'q':
-		return Int64, true
+		return alloc.Int64, true
 	case 'Q':
-		return Uint64, true
+		return alloc.Uint64, true
 	}
-	for t := Bool; t.Known(); t++ {
+	for t := alloc.Bool; t.Known(); t++ {
 		if t.Char() == char && char != ' ' {
 			return t, true
 		}
 	}
-	return NoType, false
+	return alloc.Raw, false
 }
 
 // typeChars are all that TypeOf finds.
 func typeChars() string {
 	chars := "qQ"
-	for t := Bool; t.Known(); t++ {
+	for t := alloc.Bool; t.Known(); t++ {
 		if c := t.Char(); c != ' ' {
 			chars += string(c)
 		}
@@ -70,14 +46,14 @@ func typeChars() string {
 
 // CanCast reports whether every value of from is a value of to, by NumPy's rule for
 // casting="safe" (in which a float64 may hold any int64).
-func CanCast(from, to Type) bool {
+func CanCast(from, to alloc.Type) bool {
 	if from == to {
 		return true
 	}
 	fs, ts := from.Size(), to.Size()
 	switch from.Kind() {
 	case 'b':
-		return to.Kind() != 'b' && to != Datetime
+		return to.Kind() != 'b' && to != alloc.Datetime
 	case 'i', 'u':
 		switch to.Kind() {
 		case 'i':
@@ -129,7 +105,9 @@ func rank(kind byte) int {
 	return 3
 }
 
-var weakDefault = [...]Type{WeakInt: Int64, WeakFloat: Float64, WeakComplex: Complex128}
+var weakDefault = [...]alloc.Type{
+	WeakInt: alloc.Int64, WeakFloat: alloc.Float64, WeakComplex: alloc.Complex128,
+}
 
 // casting is a rule of NumPy's by which operands may be cast.
 type casting uint8
@@ -156,7 +134,7 @@ func (c casting) String() string {
 var kindOrder = map[byte]int{'b': 0, 'u': 1, 'i': 2, 'f': 3, 'c': 4}
 
 // allows reports whether an operand may be cast to a type.
-func (c casting) allows(from TypeArg, to Type) bool {
+func (c casting) allows(from TypeArg, to alloc.Type) bool {
 	switch c {
 	case noCasting:
 		return from.Type == to && !from.Swapped
@@ -172,7 +150,7 @@ func (c casting) allows(from TypeArg, to Type) bool {
 
 // TypeArg is an operand as type resolution sees it.
 type TypeArg struct {
-	Type    Type
+	Type    alloc.Type
 	Weak    Weak // a Python number; Type does not count then
 	Swapped bool // memory is in the other byte order
 }
@@ -188,13 +166,13 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 		return 0, setupError("%s: %d inputs given, %s takes %d", g.Name, len(inputs), g.Signature,
 			g.Signature.Inputs)
 	}
-	highest, strong := -1, NoType
+	highest, strong := -1, alloc.Raw
 	for _, a := range inputs {
 		if r := rank(a.Type.Kind()); a.Weak == Strong && r > highest {
 			highest, strong = r, a.Type
 		}
 	}
-	fits := func(a TypeArg, to Type) bool {
+	fits := func(a TypeArg, to alloc.Type) bool {
 		if a.Weak == Strong {
 			return CanCast(a.Type, to)
 		}
@@ -219,7 +197,7 @@ func (g *GUFunc) SelectKernel(inputs []TypeArg) (int, error) {
 // selectAsked finds the first kernel that has the wanted types, one for each operand and NoType
 // where any will do, and whose inputs can take the given types by the casting rule; where no such
 // kernel can, the first that has the wanted types.
-func (g *GUFunc) selectAsked(inputs []TypeArg, wanted []Type, rule casting) (int, error) {
+func (g *GUFunc) selectAsked(inputs []TypeArg, wanted []alloc.Type, rule casting) (int, error) {
 	if err := g.checkArgs(inputs); err != nil {
 		return 0, err
 	}
@@ -237,7 +215,7 @@ func (g *GUFunc) selectAsked(inputs []TypeArg, wanted []Type, rule casting) (int
 		}
 		fits := true
 		for i, t := range k.Types {
-			fits = fits && (wanted[i] == NoType || wanted[i] == t)
+			fits = fits && (wanted[i] == alloc.Raw || wanted[i] == t)
 		}
 		if !fits {
 			continue

@@ -5,7 +5,7 @@
 #include "core/upcall.h"
 #include "../alloc/system.h"
 #include "../cuda/strided.h"
-#include "../gufunc/kernels/loops/table.h"
+#include "../gufunc/kernels/internal/loops/table.h"
 #include "../transfer/transfer.h"
 
 /* The pools by (kind, device): the heap is GB_CUDA_HOST, and the driver has the others. */

@@ -85,16 +85,16 @@ func TestBoolsAreTrueOrFalse(t *testing.T) {
 
 func TestUnknownConversionsAreRefused(t *testing.T) {
 	memory := mapped(t, 64)
-	dst, src := dense(memory, alloc.Float64, 2), View{Data: base(memory[32:]), Type: alloc.Raw,
+	dst, src := dense(memory, alloc.Float64, 2), alloc.View{Data: base(memory[32:]), Type: alloc.Raw,
 		ItemSize: 8, Shape: []int64{2}, Strides: []int64{8}}
 	assert.ErrorContains(t, Copy(dst, src, Options{}),
 		"src: elements of type raw do not convert to float64 of dst")
 	src.ItemSize = -1
 	assert.ErrorContains(t, Copy(dst, src, Options{}), "src: ItemSize -1")
-	assert.ErrorContains(t, Copy(View{Type: 99}, src, Options{}), "dst: unknown element type 99")
+	assert.ErrorContains(t, Copy(alloc.View{Type: 99}, src, Options{}), "dst: unknown element type 99")
 	assert.ErrorContains(t, Copy(dst, dense(memory, alloc.Float64, 3), Options{}),
 		"src: shape [3]; dst has [2]")
-	assert.ErrorContains(t, Copy(View{Shape: []int64{-1}, Strides: []int64{8}, Type: alloc.Int8},
+	assert.ErrorContains(t, Copy(alloc.View{Shape: []int64{-1}, Strides: []int64{8}, Type: alloc.Int8},
 		src, Options{}), "dst: Shape[0] is -1")
 	assert.ErrorContains(t, Fill(dst, "x", Options{}),
 		"value: expected a number, or the bytes of an element of dst; got string")

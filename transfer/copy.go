@@ -15,7 +15,7 @@ import (
 	"gridbuf/internal/work"
 )
 
-// Slice is how long a copy runs before it looks whether it should go on.
+// Slice is the time between two questions of a copy to its context.
 const Slice = 50 * time.Millisecond
 
 // Options of a copy or fill; the zero value is right for most.
@@ -27,7 +27,7 @@ type Options struct {
 
 // Copy copies the values of src into dst, which has the same shape. See the package
 // comment for conversions and overlap.
-func Copy(dst, src View, opts Options) error {
+func Copy(dst, src alloc.View, opts Options) error {
 	var pins runtime.Pinner // memory of Go's stays in place, C's is not touched
 	defer pins.Unpin()
 	pins.Pin(dst.Data)
@@ -36,7 +36,7 @@ func Copy(dst, src View, opts Options) error {
 }
 
 // Fill sets every element of dst to value; see [PlanFill].
-func Fill(dst View, value any, opts Options) error {
+func Fill(dst alloc.View, value any, opts Options) error {
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(dst.Data)
@@ -69,9 +69,6 @@ func (o *Options) finish(plan func() (*Job, error)) error {
 		}
 	}
 }
-
-// View is strided host memory that Go does not manage.
-type View = alloc.View
 
 // MaxDims is how many dimensions a View may have.
 const MaxDims = alloc.MaxViewDims

@@ -3,7 +3,7 @@
 //	err := transfer.Fill(salt, 34.5, transfer.Options{})
 //	err = transfer.Copy(dst, src, transfer.Options{Context: ctx})
 //
-// A [View] is a base pointer, an element type, a shape and strides in bytes of any sign;
+// An [gridbuf/alloc.View] is a base pointer, an element type, a shape and strides in bytes of any sign;
 // Buffer.View of package alloc and Array.View of package grid give one. [Copy] moves the values of
 // one view into another of the same shape, whatever their strides and types; [Fill] sets every
 // element to one value. A stride of 0 in the source repeats it, which is how callers broadcast.

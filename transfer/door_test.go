@@ -58,7 +58,7 @@ func TestFillTakesEveryNumber(t *testing.T) {
 	}
 	assert.ErrorContains(t, Fill(dense(memory, alloc.Float64, 3), []byte{1}, Options{}),
 		"value: 1 bytes")
-	raw := View{Data: base(memory), Type: alloc.Raw, ItemSize: 8, Shape: []int64{1},
+	raw := alloc.View{Data: base(memory), Type: alloc.Raw, ItemSize: 8, Shape: []int64{1},
 		Strides: []int64{8}}
 	assert.ErrorContains(t, Fill(raw, 1, Options{}),
 		"value: elements of type int64 do not convert to raw")
@@ -68,14 +68,14 @@ func TestFillTakesEveryNumber(t *testing.T) {
 func TestViewsThatAreNone(t *testing.T) {
 	memory := mapped(t, 64)
 	good := dense(memory, alloc.Float64, 2, 3)
-	for why, change := range map[string]func(*View){
-		"Data is nil, and shape [2 3] has elements": func(v *View) { v.Data = nil },
-		"unknown element type 77":                   func(v *View) { v.Type = 77 },
-		"unknown element type -1":                   func(v *View) { v.Type = -1 },
-		"2 dimensions and 1 strides":                func(v *View) { v.Strides = v.Strides[:1] },
-		"Shape[1] is -3":                            func(v *View) { v.Shape = []int64{2, -3} },
-		"ItemSize 4; an element of type float64":    func(v *View) { v.ItemSize = 4 },
-		"ItemSize -8; give 0 or more bytes": func(v *View) {
+	for why, change := range map[string]func(*alloc.View){
+		"Data is nil, and shape [2 3] has elements": func(v *alloc.View) { v.Data = nil },
+		"unknown element type 77":                   func(v *alloc.View) { v.Type = 77 },
+		"unknown element type -1":                   func(v *alloc.View) { v.Type = -1 },
+		"2 dimensions and 1 strides":                func(v *alloc.View) { v.Strides = v.Strides[:1] },
+		"Shape[1] is -3":                            func(v *alloc.View) { v.Shape = []int64{2, -3} },
+		"ItemSize 4; an element of type float64":    func(v *alloc.View) { v.ItemSize = 4 },
+		"ItemSize -8; give 0 or more bytes": func(v *alloc.View) {
 			v.Type, v.ItemSize = alloc.Raw,
 				-8
 		},
@@ -90,10 +90,10 @@ func TestViewsThatAreNone(t *testing.T) {
 		}
 		assert.ErrorContains(t, Fill(bad, 1, Options{}), "dst: "+why)
 	}
-	nothing := View{Type: alloc.Float64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
+	nothing := alloc.View{Type: alloc.Float64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
 	assert.NoError(t, Copy(nothing, nothing, Options{}))
 	assert.NoError(t, Fill(nothing, 1, Options{}))
-	assert.ErrorContains(t, Fill(View{Type: alloc.Float64}, 1, Options{}),
+	assert.ErrorContains(t, Fill(alloc.View{Type: alloc.Float64}, 1, Options{}),
 		"dst: Data is nil, and shape [] has elements")
 }
 

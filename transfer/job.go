@@ -46,7 +46,7 @@ const jobName = "transfer.Job"
 var errNoMemory = alloc.ErrNoMemory.Errorf("no memory for the temporary that overlapping views " +
 	"need")
 
-func newJob(dst *View) (*Job, *C.gb_copy_task, error) {
+func newJob(dst *alloc.View) (*Job, *C.gb_copy_task, error) {
 	task := C.new_task()
 	if task == nil {
 		return nil, nil, errNoMemory
@@ -60,7 +60,7 @@ func newJob(dst *View) (*Job, *C.gb_copy_task, error) {
 	return job, task, nil
 }
 
-func side(task *C.gb_copy_task, v *View, strides *C.int64_t) C.gb_copy_view {
+func side(task *C.gb_copy_task, v *alloc.View, strides *C.int64_t) C.gb_copy_view {
 	return C.gb_copy_view{
 		data: (*C.char)(v.Data), itemsize: C.int64_t(v.ElementSize()), _type: typeOf(v.Type),
 		ndim: C.int32_t(len(v.Shape)), shape: &task.shape[0], strides: strides,
@@ -87,7 +87,7 @@ func noCast(arg string, dst, src alloc.Type) error {
 }
 
 // PlanCopy prepares the copying of src into dst, which have the same shape.
-func PlanCopy(dst, src View) (*Job, error) {
+func PlanCopy(dst, src alloc.View) (*Job, error) {
 	if err := errors.Join(dst.Check("dst"), src.Check("src")); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func PlanCopy(dst, src View) (*Job, error) {
 
 // PlanFill prepares setting every element of dst to value: a bool or any number of Go's, also of a
 // named type, or the bytes of an element of dst.
-func PlanFill(dst View, value any) (*Job, error) {
+func PlanFill(dst alloc.View, value any) (*Job, error) {
 	if err := dst.Check("dst"); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func PlanFill(dst View, value any) (*Job, error) {
 }
 
 // elementOf is a value as an element in memory, and its type.
-func elementOf(dst *View, value any) ([]byte, alloc.Type, error) {
+func elementOf(dst *alloc.View, value any) ([]byte, alloc.Type, error) {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
 	case reflect.Bool:

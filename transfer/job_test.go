@@ -14,7 +14,7 @@ import (
 	"gridbuf/internal/work"
 )
 
-func filledViews(t *testing.T, n int64) (dst, src View, dstMemory, srcMemory []byte) {
+func filledViews(t *testing.T, n int64) (dst, src alloc.View, dstMemory, srcMemory []byte) {
 	dstMemory, srcMemory = mapped(t, int(n*n*8)), mapped(t, int(n*n*8))
 	for i := range srcMemory {
 		srcMemory[i] = byte(i * 7)
@@ -87,7 +87,7 @@ func TestCopyOntoItselfAndOfNothing(t *testing.T) {
 	before := bytes.Clone(memory)
 	require.NoError(t, Copy(dst, dst, Options{}))
 	assert.Equal(t, before, memory)
-	empty := View{Type: alloc.Int64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
+	empty := alloc.View{Type: alloc.Int64, Shape: []int64{0, 3}, Strides: []int64{8, 8}}
 	require.NoError(t, Copy(empty, empty, Options{}))
 	require.NoError(t, Fill(empty, 3, Options{}))
 }
@@ -95,7 +95,7 @@ func TestCopyOntoItselfAndOfNothing(t *testing.T) {
 // More elements than 63 bits count, all in one place.
 func TestSizesThatOverflow(t *testing.T) {
 	memory := mapped(t, 16)
-	v := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31},
+	v := alloc.View{Data: base(memory), Type: alloc.Int64, Shape: []int64{1 << 31, 1 << 31, 1 << 31},
 		Strides: []int64{0, 0, 0}}
 	assert.ErrorContains(t, Copy(v, v, Options{}), "more elements than 64 bits can count")
 }
@@ -108,7 +108,7 @@ func TestATargetThatRepeats(t *testing.T) {
 	for i := range 5 {
 		memory[8+8*i] = byte(i + 1)
 	}
-	dst := View{Data: base(memory), Type: alloc.Int64, Shape: []int64{5}, Strides: []int64{0}}
+	dst := alloc.View{Data: base(memory), Type: alloc.Int64, Shape: []int64{5}, Strides: []int64{0}}
 	require.NoError(t, Copy(dst, src, Options{}))
 	assert.Equal(t, byte(5), memory[0])
 }
@@ -116,8 +116,8 @@ func TestATargetThatRepeats(t *testing.T) {
 // Go's memory is pinned while C works on it: GOEXPERIMENT=cgocheck2 ends the process otherwise.
 func TestMemoryOfGo(t *testing.T) {
 	src, dst := []float64{1, 2, 3, 4, 5, 6}, make([]float32, 6)
-	view := func(data unsafe.Pointer, kind alloc.Type, size int64) View {
-		return View{
+	view := func(data unsafe.Pointer, kind alloc.Type, size int64) alloc.View {
+		return alloc.View{
 			Data: data, Type: kind, ItemSize: size, Shape: []int64{6}, Strides: []int64{size},
 		}
 	}

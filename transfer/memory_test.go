@@ -29,8 +29,8 @@ func mapped(t testing.TB, size int) []byte {
 func base(memory []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(memory)) }
 
 // dense is a view of memory with the last index fastest.
-func dense(memory []byte, kind alloc.Type, shape ...int64) View {
-	v := View{Data: base(memory), Type: kind, ItemSize: kind.Size(), Shape: shape,
+func dense(memory []byte, kind alloc.Type, shape ...int64) alloc.View {
+	v := alloc.View{Data: base(memory), Type: kind, ItemSize: kind.Size(), Shape: shape,
 		Strides: make([]int64, len(shape))}
 	step := v.ItemSize
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -41,7 +41,7 @@ func dense(memory []byte, kind alloc.Type, shape ...int64) View {
 }
 
 // transposed is the same memory with the indices in reverse order.
-func transposed(v View) View {
+func transposed(v alloc.View) alloc.View {
 	n := len(v.Shape)
 	w := v
 	w.Shape, w.Strides = make([]int64, n), make([]int64, n)

@@ -10,7 +10,7 @@ import (
 )
 
 // place is where an element of a view begins in the memory that the view is cut from.
-func place(v View, memory []byte, index []int64) int64 {
+func place(v alloc.View, memory []byte, index []int64) int64 {
 	p := int64(uintptr(v.Data) - uintptr(base(memory)))
 	for i, x := range index {
 		p += x * v.Strides[i]

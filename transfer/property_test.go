@@ -15,9 +15,9 @@ import (
 
 // cut makes a random view of a random piece of memory: any order of axes, gaps,
 // steps, directions. Elements come out where no two of them overlap.
-func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []int64) (View,
+func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []int64) (alloc.View,
 	[]byte) {
-	v := View{Type: kind, ItemSize: itemSize, Shape: shape, Strides: make([]int64, len(shape))}
+	v := alloc.View{Type: kind, ItemSize: itemSize, Shape: shape, Strides: make([]int64, len(shape))}
 	step, first := itemSize, int64(0)
 	for _, i := range r.Perm(len(shape)) {
 		gap := int64(1)
@@ -37,7 +37,7 @@ func cut(r *rand.Rand, t *testing.T, kind alloc.Type, itemSize int64, shape []in
 	return v, memory
 }
 
-func scribble(r *rand.Rand, v View, memory []byte) {
+func scribble(r *rand.Rand, v alloc.View, memory []byte) {
 	for i := range memory {
 		memory[i] = byte(r.Uint32())
 	}
@@ -75,13 +75,13 @@ func randomTypes(r *rand.Rand) (to, from alloc.Type, toSize, fromSize int64) {
 	return to, from, to.Size(), from.Size()
 }
 
-func describe(dst, src View) string {
+func describe(dst, src alloc.View) string {
 	return fmt.Sprintf("%v (%d) strides %v <- %v (%d) strides %v, shape %v", dst.Type, dst.ItemSize,
 		dst.Strides, src.Type, src.ItemSize, src.Strides, dst.Shape)
 }
 
 // check copies and compares every byte of the target's memory with the oracle's.
-func check(t *testing.T, dst, src View, dstMemory, srcMemory []byte) {
+func check(t *testing.T, dst, src alloc.View, dstMemory, srcMemory []byte) {
 	want, values := bytes.Clone(dstMemory), bytes.Clone(srcMemory)
 	each(dst.Shape, func(index []int64) {
 		from := place(src, srcMemory, index)

@@ -15,8 +15,8 @@ import (
 // ends where a page begins that must not be touched.
 func relaid(r *rand.Rand, t *testing.T, kind alloc.Type, size int64, shape []int64, order []int,
 	gap int64,
-) (View, []byte) {
-	v := View{Type: kind, ItemSize: size, Shape: shape, Strides: make([]int64, len(shape))}
+) (alloc.View, []byte) {
+	v := alloc.View{Type: kind, ItemSize: size, Shape: shape, Strides: make([]int64, len(shape))}
 	step := size
 	for i := len(order) - 1; i >= 0; i-- {
 		v.Strides[order[i]] = step

@@ -5,7 +5,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/gufunc"
-	"gridbuf/gufunc/kernels/loops"
+	"gridbuf/gufunc/kernels/internal/loops"
 )
 
 // Names lists the kernels, sorted.

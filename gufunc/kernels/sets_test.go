@@ -16,7 +16,7 @@ import (
 	"gridbuf/gufunc"
 )
 
-func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) (gufunc.Array,
+func array[T float32 | float64](t *testing.T, kind alloc.Type, shape ...int64) (gufunc.Array,
 	[]T) {
 	t.Helper()
 	var zero T
@@ -36,7 +36,7 @@ func array[T float32 | float64](t *testing.T, kind gufunc.Type, shape ...int64) 
 
 // Both sets of loops give inverses, for every size that has a loop of its own and
 // beyond; matrix by matrix the same bits wherever it stands in the stack.
-func testInverses[T float32 | float64](t *testing.T, kind gufunc.Type, base bool,
+func testInverses[T float32 | float64](t *testing.T, kind alloc.Type, base bool,
 	tolerance float64) {
 	inv, err := newOf("inv", base)
 	require.NoError(t, err)
@@ -86,8 +86,8 @@ func testInverses[T float32 | float64](t *testing.T, kind gufunc.Type, base bool
 func TestBothSetsOfLoopsInvert(t *testing.T) {
 	for _, base := range []bool{false, true} {
 		t.Run(fmt.Sprint("base ", base), func(t *testing.T) {
-			testInverses[float64](t, gufunc.Float64, base, 1e-12)
-			testInverses[float32](t, gufunc.Float32, base, 1e-4)
+			testInverses[float64](t, alloc.Float64, base, 1e-12)
+			testInverses[float32](t, alloc.Float32, base, 1e-4)
 		})
 	}
 }
@@ -99,10 +99,10 @@ func values(t *testing.T, a gufunc.Array) []float64 {
 	for _, s := range a.Shape {
 		n *= s
 	}
-	if a.Type == gufunc.Float64 {
+	if a.Type == alloc.Float64 {
 		return append([]float64(nil), unsafe.Slice((*float64)(a.Data), n)...)
 	}
-	require.Equal(t, gufunc.Int64, a.Type)
+	require.Equal(t, alloc.Int64, a.Type)
 	var all []float64
 	for _, v := range unsafe.Slice((*int64)(a.Data), n) {
 		all = append(all, float64(v))
@@ -128,7 +128,7 @@ func TestTheSetsAgree(t *testing.T) {
 						}
 						shape = append(shape, size)
 					}
-					a, items := array[float64](t, gufunc.Float64, shape...)
+					a, items := array[float64](t, alloc.Float64, shape...)
 					source := rand.New(rand.NewSource(n))
 					for at := range items {
 						items[at] = 0.1 + source.Float64()/10

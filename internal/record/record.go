@@ -15,6 +15,8 @@ var (
 	Call      func(call any) unsafe.Pointer      // of a *Call: gb_gu_call_free gives it back
 	Reduction func(reduction any) unsafe.Pointer // of a *Reduction: gb_gu_reduction_free
 	Fused     func(fused any) unsafe.Pointer     // of a *Fused: gb_gu_fused_free
+	// Fuse is gufunc.Fuse for a program that takes parameters, too: a *Fused.
+	Fuse func(inputs, parameters, steps any, outputs []int) (any, error)
 
 	// TurnShapes brings the core dimensions of every operand's shape in a *Request to its end.
 	TurnShapes func(g, request any) error

@@ -1,6 +1,6 @@
 /* type.c: the type gridbuf._core.GUFunc, which gridbuf.gufunc.GUFunc extends,
  * and the module functions around it. */
-#include "../../gufunc/kernels/loops/table.h"
+#include "../../gufunc/kernels/internal/loops/table.h"
 #include "gufunc.h"
 
 #include <docs.h>

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LOOPS = "gufunc/kernels/loops"
+LOOPS = "gufunc/kernels/internal/loops"
 FUSED = {
     "x86_64": re.compile(r"^\s*vfn?m(?:add|sub)", re.MULTILINE),
     "aarch64": re.compile(r"^\s*(?:fn?m(?:add|sub)|fml[as])\s", re.MULTILINE),

@@ -27,7 +27,7 @@ GROUND = {f"alloc/{name}.h" for name in ("errors", "elements", "numbers", "strid
 # standard's and in a GPU's names.
 INNER = re.compile(
     r"_body\.h$|^cuda/(fake|internal/fake)|^dlpack/dlpack\.h$|^cuda/kernels\.h$|^transfer/(casts|vector)\.h$"
-    r"|^gufunc/kernels/loops/(lanes|real)\.h$"
+    r"|^gufunc/kernels/internal/loops/(lanes|real)\.h$"
 )
 OTHERS = re.compile(r"CU[a-z]|CU_|CUDA_|PY_|NPY_|Py_RETURN_|NO_IMPORT_ARRAY$|PyInit__core$")
 

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 from sources import ROOT, Sources, sources
 
-LOOPS = "gufunc/kernels/loops"
+LOOPS = "gufunc/kernels/internal/loops"
 
 
 def defined_loops(preprocessed: str) -> set[str]:

@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#include "../../../alloc/system.h"
+#include "../../../../alloc/system.h"
 #include "table.h"
 
 #ifdef SINGLE

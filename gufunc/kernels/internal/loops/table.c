@@ -1,6 +1,6 @@
 /* table.c: the tables that list.h makes, one per instruction set, and which of them is taken. */
 #include "table.h"
-#include "../../call.h"
+#include "../../../call.h"
 #include "list.h"
 
 static const gb_gu_extreme no_extreme = {0, -1};
