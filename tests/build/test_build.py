@@ -280,7 +280,12 @@ def test_what_is_as_it_was_is_not_built_anew(checkout: Checkout, plain: Built) -
 
 @pytest.mark.parametrize(
     "header",
-    ["alloc/heap.h", "cuda/blocks.h", "gufunc/kernels/internal/loops/rows_body.h", "transfer/transfer.h"],
+    [
+        "alloc/heap.h",
+        "cuda/blocks.h",
+        "gufunc/kernels/internal/loops/rows_body.h",
+        "transfer/transfer.h",
+    ],
 )
 def test_an_edited_header_builds_every_go_room_anew(
     checkout: Checkout, plain: Built, header: str
