@@ -114,8 +114,7 @@ class build_core(build_ext):
             "main": GO_MAIN, "overlay": work / "overlay.json", "go_strip": "-s -w" * stripped,
             "tags": f"{GO_TAGS},gridbuf_extension",  # without some rooms' Go (bridge/rooms.go)
         }  # fmt: skip
-        text = "".join(f"{name} = {value}\n" for name, value in variables.items())
-        text += "include rules.ninja\n"
+        text = "include rules.ninja\n" + "".join(f"{k} = {v}\n" for k, v in variables.items())
         text += "optimised = -Og -g3 -fno-omit-frame-pointer\n" * bool(self.debug)
         made = []
         for path, room in files.items():

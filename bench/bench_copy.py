@@ -20,9 +20,8 @@ TRANSPOSED: list[tuple[tuple[int, ...], str, Sequence[int], str]] = [
     ((90, 100, 80, 5), "f4", (3, 1, 0, 2), "4-D, axes mixed"),
 ]
 
-LARGE = [
-    case for case in TRANSPOSED if "in the cache" not in case[3]
-]  # larger than the caches of a core
+# Larger than the caches of a core
+LARGE = [case for case in TRANSPOSED if "in the cache" not in case[3]]
 
 SETUP = """
 import numpy as np, gridbuf as gb

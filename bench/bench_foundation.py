@@ -142,10 +142,8 @@ def _import_seconds() -> float:
         " - t)"
     )
     here = Path(__file__).parent  # not the source tree, whose gridbuf is not built
-    settings = {
-        **os.environ,
-        "OPENBLAS_NUM_THREADS": "1",
-    }  # threads of NumPy's would be counted, too
+    # Threads of NumPy's would be counted, too
+    settings = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     settings.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", code]
     runs = [

@@ -43,7 +43,5 @@ def _cases(backend: str, plain: float) -> list[Case]:
     ]
 
 
-CASES = [
-    *_cases("gt:cpu_ifirst", 2.0),
-    *_cases("gt:cpu_kfirst", 0.97),
-]  # C order is what gt:cpu_kfirst wants
+# C order is what gt:cpu_kfirst wants
+CASES = [*_cases("gt:cpu_ifirst", 2.0), *_cases("gt:cpu_kfirst", 0.97)]

@@ -110,9 +110,8 @@ def case(name: str) -> dict[str, Any]:
     }
     found: dict[str, list[Any]] = {way: [] for way, call in ways.items() if call is not None}
     for i in range(rounds + 5):
-        for way in random.Random(i).sample(
-            list(found), len(found)
-        ):  # what one leaves in the caches is no other's gain
+        # What one leaves in the caches is no other's gain
+        for way in random.Random(i).sample(list(found), len(found)):
             call = ways[way]
             assert call is not None
             if way == "raw":

@@ -162,9 +162,8 @@ def order_of(
     An index of one element has no stride to speak of, and stands where it is wanted.
     """
     wanted = sorted(range(len(dims)), key=layout.__getitem__)
-    moving = sorted(
-        (i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i])
-    )  # stable: ties as wanted
+    # A stable sort keeps the wanted order of equal strides
+    moving = sorted((i for i in wanted if shape[i] > 1), key=lambda i: -abs(strides[i]))
     found = iter(moving)
     order = [next(found) if shape[i] > 1 else i for i in wanted]
     return "".join(dims[i] for i in order), "".join(dims[i] for i in wanted)
@@ -341,9 +340,8 @@ def _call(field: _core.Field, wanted: dict[str, Any]) -> str:
     `data`.
     """
     dtype = np.dtype(wanted.get("dtype", field.dtype))
-    name = (
-        dtype.descr if dtype.names else dtype.str if dtype.kind != "V" else dtype.name
-    )  # ml_dtypes' have kind V
+    # dtypes of ml_dtypes have kind V
+    name = dtype.descr if dtype.names else dtype.str if dtype.kind != "V" else dtype.name
     data = "data"
     if not np.can_cast(field.dtype, dtype, "same_kind"):
         data = f"gridbuf.as_numpy(data).astype({name!r})"

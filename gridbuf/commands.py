@@ -41,9 +41,8 @@ class quiet_pipe:
             return False
         if kind is None or not issubclass(kind, BrokenPipeError):
             return False
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # Python flushes once more when it ends
+        # Python flushes once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         self.status = 141
         return True
 

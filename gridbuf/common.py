@@ -8,14 +8,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 
-def on_demand(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that has the names in `__all__` of its module
-    `public`, and what that makes.
+def on_demand(
+    package: str, module: str = "public"
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose names are in `__all__` of this module, which
+    the first use of one imports: `import gridbuf` stays quick.
     """
     namespace = vars(sys.modules[package])
 
     def load() -> Any:
-        public = __import__(f"{package}.public", fromlist=["public"])
+        public = __import__(f"{package}.{module}", fromlist=[module])
         if "__all__" not in vars(public):
             raise ImportError(
                 f"{package} is being imported: a signal handler or a tracer runs within its first"

@@ -332,9 +332,8 @@ def apart(target: np.ndarray[Any, Any], source: Any) -> Any:
 
 
 def _source(src: Any) -> np.ndarray[Any, Any]:
-    return (
-        host_array(src) if isinstance(src, np.ndarray) else values(src)
-    )  # masked elements would show
+    # host_array refuses masked arrays, whose masked elements would be copied
+    return host_array(src) if isinstance(src, np.ndarray) else values(src)
 
 
 def _target(dst: Any) -> np.ndarray[Any, Any]:
@@ -363,17 +362,15 @@ def _copyto_any(dst: Any, src: Any, casting: Any, progress: Progress) -> None:
         and get_dims(dst) is not None
         and get_dims(src) is not None
     ):
-        _core.copyto(
-            _core.Field(dst), src, casting=casting, progress=progress
-        )  # both say what their indices mean
+        # Both have names of indices
+        _core.copyto(_core.Field(dst), src, casting=casting, progress=progress)
         return
     target, number = _target(dst), isinstance(src, (bool, int, float, complex, np.generic))
     with naming("src"):
         source = src if number else _source(src)
     scalar = number or source.ndim == 0
-    if scalar and _plain(
-        target.dtype
-    ):  # Python's numbers take dst's dtype, as NumPy's rules have it
+    # A Python number takes dst's dtype, by NumPy's rules
+    if scalar and _plain(target.dtype):
         value = np.empty((), target.dtype)
         with naming("src"):
             np.copyto(value, source, casting=casting)

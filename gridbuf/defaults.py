@@ -11,7 +11,7 @@ from gridbuf import _core
 
 _here: ContextVar[str | None] = ContextVar("gridbuf_backend", default=None)
 _everywhere: str | None = None
-is_said = False  # whether a default was ever set: hot paths read this first
+was_set = False  # whether a default was ever set: hot paths read this first
 _ask = None  # the function that C asks, once there was a context with a backend of its own
 
 
@@ -43,9 +43,9 @@ def set_default_backend(name: str | None) -> None:
     >>> gb.zeros((4, 5, 6)).strides
     (240, 48, 8)
     """
-    global _everywhere, is_said
+    global _everywhere, was_set
     _check(name)
-    _everywhere, is_said = name, is_said or name is not None
+    _everywhere, was_set = name, was_set or name is not None
     _core.set_default_backend(name, _ask)
 
 
@@ -100,9 +100,9 @@ def default_backend(name: str) -> Iterator[None]:
     >>> a.strides, gb.zeros((4, 5)).strides
     ((8, 32), (40, 8))
     """
-    global _ask, is_said
+    global _ask, was_set
     _check(name)
-    is_said = True
+    was_set = True
     if _ask is None:
         _ask = _here.get
         _core.set_default_backend(_everywhere, _ask)
@@ -120,8 +120,8 @@ def _check(name: str | None) -> None:
 
 def from_environment() -> None:
     """GRIDBUF_BACKEND; a name that is registered later is looked up at the first allocation."""
-    global _everywhere, is_said
+    global _everywhere, was_set
     name = os.environ.get("GRIDBUF_BACKEND")
     if name:
-        _everywhere, is_said = name, True
+        _everywhere, was_set = name, True
         _core.set_default_backend(name, None)

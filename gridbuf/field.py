@@ -73,9 +73,8 @@ def from_array(
     if unnamed:
         field._dims_given = False
     if isinstance(source, Field) and source.dims != field.dims:
-        source = Field(
-            source, dims=field.dims
-        )  # the index order is kept; other dims are new names for the same indices
+        # The index order is kept; other dims are new names for the same indices
+        source = Field(source, dims=field.dims)
     copy_values(field, source)
     return field
 
@@ -493,18 +492,17 @@ def plan_of(array_or_field: Any, /) -> _core.Plan:
     return field._plan_at(getattr(array_or_field, "aligned_index", None))  # a storage's
 
 
-_said = attrgetter(
+_facts = attrgetter(
     "shape", "strides", "dims", "padded_shape", "aligned_index", "byte_alignment", "offset",
     "alloc_nbytes", "device", "memory", "dtype",
 )  # fmt: skip
-_figures = attrgetter(
-    "shape", "strides", "offset"
-)  # dtypes that are equal may differ in their hashes
+# Dtypes that are equal may differ in their hashes
+_figures = attrgetter("shape", "strides", "offset")
 
 
 def _plan_eq(self: _core.Plan, other: object) -> bool:
-    """By what the plans say, however they were asked for."""
-    return bool(_said(self) == _said(other)) if isinstance(other, _core.Plan) else NotImplemented
+    """Equal facts, whatever the requests were."""
+    return bool(_facts(self) == _facts(other)) if isinstance(other, _core.Plan) else NotImplemented
 
 
 def _plan_hash(self: _core.Plan) -> int:

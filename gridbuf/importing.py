@@ -28,9 +28,7 @@ def forget(package: str, call: Callable[[], Any]) -> None:
 
 
 class _Waiting:
-    """A finder that finds nothing by itself: it asks the others, and has the loader tell when it is
-    through.
-    """
+    """A finder that asks the other finders, and wraps the loader that they give."""
 
     def __init__(self) -> None:
         self.calls: dict[str, list[Callable[[], Any]]] = {}
@@ -42,11 +40,11 @@ class _Waiting:
             find = None if finder is self else getattr(finder, "find_spec", None)
             spec = None if find is None else find(name, path, target)
             if spec is not None:
-                self._tell(name, spec.loader)
+                self._wrap_loader(name, spec.loader)
                 return spec
         return None
 
-    def _tell(self, name: str, loader: Any) -> None:
+    def _wrap_loader(self, name: str, loader: Any) -> None:
         run = getattr(loader, "exec_module", None)
         if run is None:  # a package without an __init__.py: nothing that we wait for is one
             return

@@ -66,8 +66,8 @@ def copy_values(target: Any, source: Any) -> None:
 def prepare(
     data: Any, device_data: Any, dtype: Any, spec: dict[str, Any]
 ) -> tuple[Any, dict[str, Any], np.dtype[Any]]:
-    """What `from_array` copies, the keywords completed with the data's own names, and the dtype of
-    the result.
+    """The array that `from_array` copies, the keywords completed with the data's own names, and
+    the dtype of the result.
     """
     if isinstance(device_data, (str, type, np.dtype)):
         dtype, device_data = device_data, None
@@ -124,9 +124,8 @@ def like_spec(data: Any, spec: dict[str, Any]) -> dict[str, Any]:
     if isinstance(data, _core.Field):
         if "aligned_index" not in spec and "halo" not in spec:
             spec["aligned_index"] = plan.aligned_index
-        if (
-            data._own_plan is not None and stays
-        ):  # a preset may ask for more than a power of two, and asks again by itself
+        # The keyword takes powers of two; a preset with another boundary adds it by itself
+        if data._own_plan is not None and stays:
             spec.setdefault("byte_alignment", plan.byte_alignment & -plan.byte_alignment)
     return spec
 

@@ -29,19 +29,14 @@ def cxx_compiler() -> str | None:
     return shutil.which(cxx_command())
 
 
-JOB_VARIABLES = (
-    "OMPI_",
-    "PMIX_",
-    "PMI_",
-    "PRTE_",
-    "MPIR_",
-    "SLURM_",
-    "ALPS_",
-)  # a child that had these would join the job of its parent
+# Environment of an MPI job, which a child of a rank must not join
+JOB_VARIABLES = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "MPIR_", "SLURM_", "ALPS_")
 
 
 def mpi_environment(**more: str) -> dict[str, str]:
-    """This process's, for a child that starts MPI itself or by mpirun, also for root."""
+    """This process's environment without that of its MPI job, for a child that starts MPI
+    itself or by mpirun, also as root.
+    """
     clean = {
         name: value for name, value in os.environ.items() if not name.startswith(JOB_VARIABLES)
     }

@@ -75,9 +75,8 @@ def read_names(
     own = own_name(given)
     entries = (own,) if own is not None else given
     axes = None if isinstance(given, str | Sequence) else getattr(given, "axes", None)
-    if own is None and isinstance(
-        axes, Sequence
-    ):  # gtscript.Field[axes, dtype]; its data dimensions count from 0
+    # gtscript.Field[axes, dtype]; its data dimensions count from 0
+    if own is None and isinstance(axes, Sequence):
         entries = (*axes, *range(len(getattr(given, "data_dims", ()))))
     if ordered and isinstance(given, set | frozenset):
         raise TypeError(f"{what} is {given!r}, and a set has no order; give a sequence")

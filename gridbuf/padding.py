@@ -80,7 +80,7 @@ def pad(x: Any, halo: Any, mode: str = "constant", value: Any = 0, **spec: Any) 
 
 
 def inner(x: Any) -> Any:
-    """What of an argument is padded: of a Field or a storage its domain."""
+    """The part of an argument to pad: the domain of a Field or a storage, else all of it."""
     if isinstance(x, _core.StorageBase):
         with naming("x"):
             return _core.Field(x, halo=x.halo).domain  # type: ignore[attr-defined]

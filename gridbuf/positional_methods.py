@@ -16,9 +16,9 @@ def call(function: Any, names: tuple[str, ...], obj: Any, *args: Any, **options:
     try:
         return function(obj, *args, **options)
     except (TypeError, ValueError) as error:
-        from gridbuf.named.arguments import blame
+        from gridbuf.named.arguments import raise_named
 
-        blame(error, names, args, options)
+        raise_named(error, names, args, options)
         raise
 
 

@@ -54,13 +54,14 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     return found
 
 
+# Names of the same arguments in other libraries
 _OTHER_NAMES = {
     "axes": "dims",
     "axis": "dims",
     "dimensions": "dims",
     "defaults": "backend",
     "default": "backend",
-}  # at other doors
+}
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

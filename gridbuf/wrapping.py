@@ -67,12 +67,8 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, BufferError, OverflowError) as error:
-        if type(error) in (
-            TypeError,
-            ValueError,
-            BufferError,
-            OverflowError,
-        ):  # others say more than a text
+        # Subclasses take other arguments than a text
+        if type(error) in (TypeError, ValueError, BufferError, OverflowError):
             error.args = (f"{argument}: {str(error).removeprefix('data: ')}",)
         raise
 
@@ -216,9 +212,8 @@ def exports(dtype: np.dtype[Any]) -> tuple[str | None, str | None, list[Any] | N
     No format is no error; neither are overlapping fields, which have no descr. ml_dtypes' types
     have no typestr: '<V2' says nothing.
     """
-    sample = np.empty(
-        2, dtype
-    )  # two: a structured dtype is native only where the items after the first are aligned, too
+    # Two items: a structured dtype is native where the second is aligned as well
+    sample = np.empty(2, dtype)
     format = None
     try:
         buffer = sample.data
@@ -369,9 +364,8 @@ def _fields(fields: list[Any], depth: int) -> tuple[list[Any], int]:
         name, kind, size = _name(field[0]), *_type(field[1], depth)
         shape = _shape(field[2]) if len(field) == 3 else ()
         taken += size * prod(shape)
-        if (
-            max(prod(max(n, 1) for n in (size, *shape)), taken) > _LARGEST
-        ):  # sizes of 0 count as 1, as in shapes of arrays
+        # Sizes of 0 count as 1, as in shapes of arrays
+        if max(prod(max(n, 1) for n in (size, *shape)), taken) > _LARGEST:
             raise _Unsound("the fields are larger than any memory (2^63 bytes)")
         own.append((name, kind, shape) if len(field) == 3 else (name, kind))
     return own, taken

@@ -9,8 +9,8 @@
 
 /* ---- arrays over a new block ---- */
 
-/* cupy frees and uses again by its own current stream, so its arrays are made there, unless gridbuf
- * was told a stream. */
+/* cupy reuses freed memory on its own current stream, so its arrays are made there, unless a stream
+ * was given to gridbuf. */
 static int cupy_stream(int device, gb_cuda_stream *stream) {
     if (!gb_py_upcall_get(GB_PY_UP_CUPY_STREAM)) return -1; /* cupy is missing */
     *stream = gb_py_queue_for(device).stream;
@@ -32,7 +32,7 @@ static PyObject *cupy_array(gb_py_plan_object *plan, int zero, PyObject *value) 
     return array;
 }
 
-/* NumPy's arrays of pinned memory, and of managed memory that was not asked for on a GPU. */
+/* Arrays of pinned memory, and of managed memory unless device="gpu". */
 static PyObject *driver_array(gb_py_plan_object *plan, int zero, PyObject *value) {
     GB_PY_OWNED gb_py_field *f = gb_py_device_field(plan, zero);
     if (!f) return NULL;

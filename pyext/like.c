@@ -1,5 +1,5 @@
-/* like.c: empty_like and its kin for plain arrays and for Fields that have a plan of their own;
- * gridbuf/arrays.py knows all the others. */
+/* like.c: empty_like and similar functions for plain arrays and for Fields that have a plan of
+ * their own; gridbuf/arrays.py handles all others. */
 #include "copies/copies.h"
 #include "device/device.h"
 
@@ -32,7 +32,8 @@ static PyObject *like_array(PyArrayObject *array, PyObject *wanted, int zero) {
         gb_py_dtype_parse(wanted == Py_None ? (PyObject *)own : wanted, none, 0, &brought);
     if (!dtype) {
         if (brought == 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) return NULL;
-        PyErr_Clear(); /* a sub-shape: more indices; or none, which who reads requests says best */
+        PyErr_Clear(); /* a sub-shape adds indices; for no dtype the reader of requests has the
+                          better error */
         Py_RETURN_NONE;
     }
     request_like(array, &r); /* only now: asking for the dtype may have run Python code */
@@ -52,8 +53,7 @@ static PyObject *like_field(PyObject *data, int zero) {
     return made;
 }
 
-/* like(data, dtype or None, zero[, value]), or None where there is more to be asked than strides.
- */
+/* like(data, dtype or None, zero[, value]); None where strides alone do not decide. */
 PyObject *gb_py_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs < 3 || nargs > 4)
         return PyErr_Format(PyExc_TypeError,

@@ -189,9 +189,8 @@ def _with_mpi(
 ) -> dict[str, Any] | str:
     """What rank 0 says of the run, or why there was none."""
     np.save(folder / "before.npy", values)
-    alone = mpi_environment(
-        OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1"
-    )  # there are as many processes as cores, or more
+    # There are as many processes as cores, or more
+    alone = mpi_environment(OMP_NUM_THREADS="1", GRIDBUF_NUM_THREADS="1")
     words = [sys.executable, "-m", "demo.blocks", str(folder), backend, str(steps)]
     try:
         done = subprocess.run(

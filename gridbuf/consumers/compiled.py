@@ -22,7 +22,7 @@ PEERS = Path(__file__).parent / "peers"
 
 @cache
 def folder() -> TemporaryDirectory[str]:
-    """Gone when Python ends."""
+    """A temporary folder, which is removed when Python ends."""
     return TemporaryDirectory(prefix="gridbuf-peers-", ignore_cleanup_errors=True)
 
 
@@ -54,7 +54,7 @@ def extension(name: str, sources: Sequence[str], flags: Sequence[str] = ()) -> A
         raise Missing(f"no headers of Python: there is no Python.h in {include}")
     target = Path(folder().name, name + sysconfig.get_config_var("EXT_SUFFIX"))
     paths = [_path(f"{name}_{i}.cpp", source) for i, source in enumerate(sources)]
-    # -O0: what it costs to compile is more than all that it does.
+    # -O0: compiling costs more than running.
     mode = ["-shared", "-fPIC", "-std=c++17", "-O0", "-w", "-fvisibility=hidden"]
     run([*shlex.split(cxx_command()), *mode, f"-I{include}", *flags, *paths, "-o", str(target)])
     return load(name, target)

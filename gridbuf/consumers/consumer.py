@@ -25,8 +25,8 @@ SHAPE = (4, 5, 6)
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to try, in the consumer's words: it takes our memory (an export), or gives us its
-    own (an import, into a Field).
+    """A case to try, in the consumer's words: take our memory (an export), or give us its own
+    (an import, into a Field).
     """
 
     direction: Direction
@@ -185,20 +185,19 @@ def outcome(expected: Expected) -> str:
 
 
 class Consumer:
-    """One library that memory is exchanged with; the defaults are for objects that are NumPy
+    """A library that memory is exchanged with; the defaults are for objects that are NumPy
     arrays.
     """
 
     name: str = ""
-    package: ClassVar[str | None] = None  # on the package index; None: comes with Python
+    package: ClassVar[str | None] = None  # name on the package index; None: part of Python
     modules: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str] = ""  # the call, as the table shows it
     gives: ClassVar[str] = "gb.Field(theirs)"
     refuses: ClassVar[Refusals] = {}  # all else works
     constant: ClassVar[bool] = False  # True: objects cannot be written to
-    keeps: ClassVar[bool] = (
-        True  # an object holds our memory; else a call sees it only while it runs
-    )
+    # True: an object holds our memory; False: a call sees it while it runs
+    keeps: ClassVar[bool] = True
     notes: ClassVar[str] = ""
 
     def expected(self, cell: Cell) -> Expected:
@@ -213,9 +212,8 @@ class Consumer:
         try:
             return version(self.package)
         except PackageNotFoundError:
-            module = importlib.util.find_spec(
-                self.modules[0]
-            )  # CuPy's distributions are called otherwise
+            # CuPy's distributions have names of their own (cupy-cuda12x)
+            module = importlib.util.find_spec(self.modules[0])
             return (
                 "not installed"
                 if module is None

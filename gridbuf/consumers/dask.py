@@ -35,9 +35,8 @@ class Dask(Consumer):
         return dask.array.from_array(super().make(cell), chunks=-1)
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
-        found: np.ndarray[Any, Any] = (
-            theirs.to_delayed().item().compute(scheduler="synchronous")
-        )  # array.compute() copies
+        # array.compute() copies
+        found: np.ndarray[Any, Any] = theirs.to_delayed().item().compute(scheduler="synchronous")
         return found
 
     def write(self, theirs: Any, index: tuple[int, ...], value: Any) -> None:

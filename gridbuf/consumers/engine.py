@@ -69,9 +69,8 @@ def run(consumer: Consumer, cell: Cell) -> Result:
         return Result("wrong", str(error))
     except Unprotected as error:
         return Result("unprotected", str(error))
-    except (
-        Exception
-    ) as error:  # any error is a refusal; whether it is the expected one is for the caller to say
+    except Exception as error:
+        # Any error is a refusal; the caller compares it with the expected one
         return Result("no", _step(error) + (" ".join(str(error).split()) or type(error).__name__))
     return Result("yes")
 
@@ -90,7 +89,7 @@ def _step(error: Exception) -> str:
 
 
 def _exists(consumer: Consumer, cell: Cell) -> bool:
-    """Whether the consumer makes what it is said not to have."""
+    """Whether the consumer makes objects that its description calls absent."""
     try:
         found, wanted = consumer.make(cell), Consumer().make(cell)
         same = (

@@ -24,9 +24,8 @@ class Described(NamedTuple):
 
     sent: Any  # all rows are a domain
     filled: Any  # the last row is a halo
-    like: np.ndarray[
-        Any, Any
-    ]  # a copy: the other domain of an exchange has its dtype and order of strides
+    # A copy: the other domain of an exchange has its dtype and order of strides
+    like: np.ndarray[Any, Any]
 
 
 class Ghex(Consumer):

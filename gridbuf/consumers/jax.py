@@ -61,9 +61,8 @@ class Jax(Consumer):
     def values(self, theirs: Any) -> np.ndarray[Any, Any]:
         import jax.numpy as jnp
 
-        return np.asarray(
-            jnp.array(theirs, copy=True)
-        )  # np.asarray(theirs) remembers what it saw first
+        # np.asarray(theirs) remembers what it saw first
+        return np.asarray(jnp.array(theirs, copy=True))
 
     def readonly(self, theirs: Any) -> bool:
         try:

@@ -9,14 +9,8 @@ from gridbuf import _core
 from gridbuf.consumers.compiled import PEERS, extension, memory_of
 from gridbuf.consumers.consumer import Absent, Cannot, Cell, Consumer, Refusals, numpy_dtype
 
-CODES = {
-    "i": 0,
-    "u": 1,
-    "f": 2,
-    "V": 4,
-    "c": 5,
-    "b": 6,
-}  # DLDataTypeCode; ml_dtypes' bfloat16 is a "V" for NumPy
+# DLDataTypeCode by NumPy's kind; ml_dtypes' bfloat16 has kind V
+CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}
 LETTERS = {code: letter for letter, code in CODES.items()}
 
 

@@ -33,9 +33,8 @@ class TvmFfi(Consumer):
         import tvm_ffi
 
         array = super().make(cell)
-        return tvm_ffi.from_dlpack(
-            _core.Field(array) if cell.dtype == "bfloat16" else array
-        )  # NumPy's DLPack has none
+        # NumPy's DLPack has none
+        return tvm_ffi.from_dlpack(_core.Field(array) if cell.dtype == "bfloat16" else array)
 
     def array(self, theirs: Any) -> np.ndarray[Any, Any]:
         try:

@@ -77,7 +77,7 @@ def read_pair(given: Any, what: str) -> tuple[int, int]:
 
 
 def read_halo(halo: Any, dims: Sequence[str]) -> Pairs:
-    """One pair for each of dims, of an int or of an int or a pair for each."""
+    """Pairs (low, high) for each of dims, from an int for all or an int or pair for each."""
     if not hasattr(halo, "__iter__"):
         return (read_pair(halo, "halo"),) * len(dims)
     return tuple(

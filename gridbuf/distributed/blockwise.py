@@ -239,7 +239,7 @@ def call(
 
 
 def collected(results: list[Any], like: Any, make: Callable[..., Any], name: str) -> Any:
-    """What the results of all blocks make together."""
+    """The results of all blocks as one: Blocks, a tuple or list of Blocks, or None."""
     if not results:
         return make((), like)
     first = results[0]

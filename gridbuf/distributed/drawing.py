@@ -163,20 +163,11 @@ def _rectangle(
     )
 
 
-ACROSS, ROWS, FEW = (
-    100,
-    16,
-    5,
-)  # characters across; rows of blocks up to which all are drawn, and so many of more
+# Characters across; rows of blocks that are drawn in full; rows drawn of a larger cut
+ACROSS, ROWS, FEW = 100, 16, 5
 GAP = "..."
-CUBE = (
-    (0, 0),
-    (1, 0),
-    (1, 1),
-    (2, 1),
-    (2, 2),
-    (3, 2),
-)  # six tiles as stairs: neighbours here meet with their axes agreeing
+# Six tiles as stairs: neighbours here meet with their axes agreeing
+CUBE = ((0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (3, 2))
 
 
 def picture(blocks: Iterable[Block], dims: Sequence[str], tiles: int = 1) -> str:

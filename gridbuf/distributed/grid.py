@@ -1195,9 +1195,8 @@ class Grid:
 
     @cached_property
     def _context(self) -> Context:
-        known: BoundedCache[Any] = BoundedCache(
-            64
-        )  # geometries and what they are gathered for: a program has a handful
+        # Geometries and what they are gathered for: a program has a handful
+        known: BoundedCache[Any] = BoundedCache(64)
         return Context(
             self.tiles,
             self.dims,

@@ -16,6 +16,6 @@ from typing import TYPE_CHECKING
 from gridbuf.common import on_demand
 
 if TYPE_CHECKING:
-    from gridbuf.exact.public import *  # noqa: F403
+    from gridbuf.exact.sums import *  # noqa: F403
 
-__getattr__, __dir__ = on_demand(__name__)
+__getattr__, __dir__ = on_demand(__name__, "sums")

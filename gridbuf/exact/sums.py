@@ -20,6 +20,8 @@ from gridbuf._core import (
 from gridbuf.docstrings import as_in
 from gridbuf.validation import as_dtype
 
+__all__ = ["Total", "dot", "mean", "norm", "sum"]
+
 # ---- what may be summed ----
 
 
@@ -339,9 +341,8 @@ class Total:
             raise ValueError("the sum is negative; it has no real square root")
         if special is not None:
             return special
-        more = max(
-            0, 132 - total.bit_length() // 2 * 2
-        )  # bits, so that the root has more than a double
+        # Bits to add, so that the root has more than a double's
+        more = max(0, 132 - total.bit_length() // 2 * 2)
         root = math.isqrt(total << more)
         inexact = root * root != total << more
         try:

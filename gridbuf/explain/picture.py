@@ -25,7 +25,7 @@ Halo = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Patch:
-    """One visible piece of the box: its corners, and its position in memory from 0 (first) to 1
+    """A visible piece of the box: its corners, and its position in memory from 0 (first) to 1
     (last).
     """
 
@@ -154,8 +154,8 @@ def _arrows(axes: tuple[int, ...], on_paper: Any) -> tuple[tuple[int, Point, Poi
 
 @dataclass(frozen=True)
 class Cell:
-    """One element of a row: its index (None stands for elements left out), what it is, and whether
-    it begins at a boundary.
+    """An element of a row: its index (None for elements left out), its kind, and whether it
+    begins at a boundary.
     """
 
     index: int | None

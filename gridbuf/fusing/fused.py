@@ -226,8 +226,8 @@ def _known(value: Any) -> bool:
 
 
 def _key(values: Any) -> tuple[Any, ...]:
-    """What of the arguments decides on a trace: of what is traced its structure, of the rest what
-    it is.
+    """The facts of the arguments that a trace depends on: of traced ones the structure, of
+    others identity or value.
     """
     return tuple(
         structure(value)
@@ -268,7 +268,7 @@ def _flag(value: Any) -> Any:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What an object of a Python class was given, which may change between calls."""
+    """The attributes of an object of a Python class, which may change between calls."""
     if not type(value).__dictoffset__ or isinstance(value, (type, ModuleType, FunctionType)):
         return {}
     found = getattr(value, "__dict__", None)
@@ -287,7 +287,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fits(trace: Trace, given: tuple[Any, ...]) -> bool:
-    """Whether the values that the function saw are the same."""
+    """Whether arguments whose values the function read have the same values again."""
     seen = (trace.places[i] for i in trace.fixed)
     if trace.outer is not None and trace.outer != np.geterr():
         return False
@@ -297,7 +297,7 @@ def _fits(trace: Trace, given: tuple[Any, ...]) -> bool:
 
 
 def _result(trace: Trace, found: Any) -> Any:
-    """What the function returned, with nodes in the place of traced values."""
+    """The function's result, with nodes in the place of traced values."""
     if type(found) is Traced:
         return found._node if found._trace is trace else found._leak()
     if isinstance(found, (list, dict, set)) and any(

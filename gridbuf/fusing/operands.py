@@ -76,7 +76,7 @@ def goes_along(obj: Any, frame: Any) -> bool:
 
 
 def signature(obj: Any) -> Any:
-    """What of an object's memory decides how a call runs."""
+    """The facts of an object's memory that a call depends on."""
     if not is_memory(obj):
         return type(obj)
     kind = (type(obj), obj.dtype, obj.dtype.num, obj.shape, obj.strides)
@@ -84,7 +84,7 @@ def signature(obj: Any) -> Any:
 
 
 def structure(obj: Any) -> Any:
-    """The same without sizes, but for those that broadcast."""
+    """The signature without sizes, but for sizes of 1, which broadcast."""
     order = sorted(range(obj.ndim), key=lambda i: -abs(obj.strides[i]))
     ones = tuple(size == 1 for size in obj.shape)
     dense = obj.ndim > 0 and obj.strides[order[-1]] == obj.itemsize

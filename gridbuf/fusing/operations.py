@@ -76,12 +76,14 @@ def _idle(name: str, numbers: bytes, inputs: int) -> Any:
 
 
 def counts(value: Any) -> bool:
-    """Whether a result takes after an operand; numbers and arrays of no index do not count."""
+    """Whether a result takes its frame from an operand; numbers and arrays without indices have
+    none.
+    """
     return is_memory(value) and (value.ndim > 0 or type(value) is not np.ndarray)
 
 
 def idle(name: str, dtypes: Sequence[Dtype]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """What calls of a ufunc give, without values."""
+    """A function that makes a ufunc's results, without values, from its operands."""
 
     def like(values: Sequence[Any]) -> tuple[Any, ...]:
         memory = [v for v in values if counts(v)]
@@ -93,7 +95,7 @@ def idle(name: str, dtypes: Sequence[Dtype]) -> Callable[[Sequence[Any]], tuple[
 
 
 def of_ufunc(ufunc: np.ufunc, loop: Loop) -> tuple[Any, Any]:
-    """How a ufunc's results are, and its call."""
+    """A function that makes a ufunc's results without values, and one that calls the ufunc."""
 
     def call(values: Sequence[Any]) -> tuple[Any, ...]:
         made = ufunc(*values)
@@ -103,7 +105,7 @@ def of_ufunc(ufunc: np.ufunc, loop: Loop) -> tuple[Any, Any]:
 
 
 def in_place(ufunc: np.ufunc, loop: Loop) -> tuple[Any, Any]:
-    """The same of a call into its first input, which is given away."""
+    """Results and call of a ufunc that writes into a copy of its first input."""
     whole = idle(ufunc.__name__, loop.types[ufunc.nin :])
 
     def like(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -56,7 +56,7 @@ class Run:
 
 
 class Changed(Exception):
-    """The operands do not fit the trace any more: another one is needed."""
+    """The operands do not fit the trace: another trace is needed."""
 
 
 def composed(outer: Axes, inner: Axes) -> Axes:
@@ -187,7 +187,7 @@ class Segment:
         return sum(2 * host(value).nbytes for value in between)
 
     def _liken(self, run: Run, node: Node) -> None:
-        """What the result of an operation is like, unless it is known."""
+        """Make the result of an operation without values, unless it is there."""
         operation = node.operation
         assert operation is not None
         if node.index in run.values:
@@ -227,7 +227,7 @@ class Segment:
         for call in self.calls:
             result, flags = call.run(objects, outs, workers)
             if result is not NotImplemented:
-                return self._told(run, call, result, flags)
+                return self._report(run, call, result, flags)
         nodes = {node: i for i, node in enumerate(self.inputs)} | {ARGUMENTS: len(objects)}
         if outs:
             for node in self.nodes:
@@ -239,9 +239,9 @@ class Segment:
         if result is NotImplemented:
             return None
         self.calls = (call, *self.calls[: MOST_CALLS - 1])
-        return self._told(run, call, result, flags)
+        return self._report(run, call, result, flags)
 
-    def _told(self, run: Run, call: Any, result: Any, flags: bytes) -> Any:
+    def _report(self, run: Run, call: Any, result: Any, flags: bytes) -> Any:
         run.saved += call.saved
         if any(flags):
             groups: list[Any] = []
@@ -257,7 +257,7 @@ class Segment:
         return result
 
     def unfused(self, run: Run) -> None:
-        """One operation after the other, as the function says."""
+        """Run one operation after the other, as the function does."""
         values: dict[Any, Any] = {}
         for node in self.nodes:
             operation = node.operation
@@ -361,7 +361,7 @@ class _Program:
 
 
 def base_of(node: Node) -> Node:
-    """What a view looks at."""
+    """The node whose memory a view shows."""
     while node.base is not None:
         node = node.base
     return node
@@ -402,7 +402,9 @@ def _takes(out: Any, value: Any) -> bool:
 
 
 def template(value: Any) -> Any:
-    """What results are made after, without the memory."""
+    """A model of results without the memory: a Field, strides of an array, or a function that
+    makes one.
+    """
     if isinstance(value, _core.Field):
         return value
     if type(value) is np.ndarray:

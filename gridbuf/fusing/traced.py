@@ -1,4 +1,6 @@
-"""What a function is called with to be traced: it looks like an argument, and puts work off."""
+"""Arguments of a function that is traced: they look like arrays, and record operations instead of
+computing.
+"""
 
 import copy
 import math
@@ -235,7 +237,9 @@ def _outs(kwargs: Any) -> tuple[Any, ...]:
 
 
 def _lossy(own: Any, wanted: Any) -> bool:
-    """Whether NumPy has more to say than floating-point exceptions, or machines differ."""
+    """Whether a conversion warns in NumPy of more than floating-point exceptions, or differs
+    between machines.
+    """
     return (own.kind == "c" and wanted.kind != "c") or (own.kind in "fc" and wanted.kind in "iu")
 
 
@@ -244,7 +248,7 @@ def _shown(part: Any) -> Any:
 
 
 def _node(trace: Trace, part: Any) -> Any:
-    """What a step takes in the place of an operand; what is no memory stays as it is."""
+    """The operand of a step: a node for a traced value or memory, anything else as it is."""
     if type(part) is Traced:
         return part._node if part._trace is trace else part._leak()
     if trace.unfused:

@@ -19,7 +19,7 @@ set_modes = np.seterr
 
 
 def modes() -> Any:
-    """What np.errstate says, to be compared; inside of `with np.errstate` another object."""
+    """The value of np.errstate, for comparisons: inside of `with np.errstate` another object."""
     return np.geterr() if _MODES is None else _MODES.get()
 
 
@@ -37,14 +37,14 @@ def swapped(found: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def kind(value: Any) -> Any:
-    """What has to stay for a trace to hold."""
+    """The facts of an unfused step's result that a trace depends on."""
     if is_memory(value):
         return type(value), value.dtype, value.ndim, names_of(value)
     return tuple(map(kind, value)) if type(value) is tuple else type(value)
 
 
 class Eager:
-    """A step that runs unfused: what it needs is worked out, what it gives is an operand."""
+    """A step that runs unfused: its operands are computed first, and its result is an operand."""
 
     def __init__(self, function: Any, args: Any, kwargs: Any, modes: Any, line: str) -> None:
         self.function, self.args, self.kwargs, self.line = function, args, kwargs, line
@@ -74,8 +74,8 @@ class Eager:
         return value
 
     def scalar(self, nodes: dict[Node, int], run: Run) -> Any:
-        """For C: the function, where its arguments are, and the class of the number it gives; None:
-        it is not that simple.
+        """For C: the function, the places of its arguments, and the class of its result, a
+        number; None for any other step.
         """
         if (
             self.kwargs
@@ -98,7 +98,9 @@ class Eager:
 
 
 class Trace:
-    """What a function did, and whether and when that may be done again."""
+    """The steps of a function's call, and whether and when they may run again for other
+    arguments.
+    """
 
     def __init__(self, workers: int) -> None:
         self.run, self.workers = Run(), workers
@@ -156,8 +158,9 @@ class Trace:
         return self.held[id(value)][0]
 
     def check_held(self) -> None:
-        """What was read when it is run has to be what stood there when the function read it. What
-        the function made itself, of other arrays it may be, it has to make anew at each call.
+        """Refuse to keep steps that read changed memory: arrays from outside must be as the
+        function found them. Arrays that the function itself made, perhaps from others, are
+        made at each call, so the trace is not used again.
         """
         if any(_is_fresh(value, 5) for _, value, _ in self.held.values()) or any(
             _is_fresh(value, 4) for value in self.numbers.values()
@@ -257,7 +260,7 @@ class Trace:
         return made
 
     def own_modes(self) -> Any:
-        """What np.errstate says where that was said inside of the function; else None."""
+        """np.geterr() where the function itself has set np.errstate; else None."""
         now = modes()
         if now is self.entry or now == self.entry:
             return None

@@ -22,16 +22,10 @@ from gridbuf.gufunc.operands import (
     types_text,
 )
 
-_REORDERABLE = (
-    np.maximum,
-    np.minimum,
-    np.fmax,
-    np.fmin,
-)  # without identity; order does not matter
-_READS_AHEAD = (
-    np.power,
-    np.arctan2,
-)  # for AVX-512 NumPy's loops read a row before they write: its power.reduce([2.0, 3.0, 2.0]) is 4
+# ufuncs without an identity whose order does not matter
+_REORDERABLE = (np.maximum, np.minimum, np.fmax, np.fmin)
+# For AVX-512 NumPy's loops read a row before they write: its power.reduce([2.0, 3.0, 2.0]) is 4
+_READS_AHEAD = (np.power, np.arctan2)
 _COMPARING = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 _PYTHON = {number: kind for kind, number in WEAK.items()}
 _BEYOND = 2.0**65  # beyond every integer type, and a float64
@@ -91,8 +85,8 @@ class Adopted(GUFunc):
         )
 
     def _numbers(self, values: tuple[Any, ...], types: bytes) -> tuple[Any, ...]:
-        """An int beyond the type that it is compared with is less, or greater, than all there
-        is.
+        """Python ints beyond the other operand's type compare as less, or greater, than all
+        its values.
         """
         if self._ufunc in _COMPARING and all(v is None or type(v) is int for v in values):
             low, high = values[0], values[1]
@@ -103,9 +97,7 @@ class Adopted(GUFunc):
         return super()._numbers(values, types)
 
     def _sizes(self, shapes: tuple[Any, ...], kernel: int) -> tuple[int, ...]:
-        """Sizes that no operand tells and NumPy works out by itself: it is asked with a stack of no
-        elements.
-        """
+        """Core sizes that no operand gives: NumPy is called with a stack of no elements."""
         given = super()._sizes(shapes, kernel)
         if given or any(
             len(shape) < len(core)
@@ -134,7 +126,9 @@ class Adopted(GUFunc):
         return tuple(-1 if known[n] is None else known[n] for n in self._dim_names)  # type: ignore[misc]
 
     def _folded_type(self, array: int, dtype: int, out: int) -> int:
-        """NumPy decides: small whole numbers are added in wider ones, and a given out counts."""
+        """The type in which NumPy reduces: small integers are added in wider ones, and a
+        given out counts.
+        """
         own, asked = DTYPES[array], DTYPES[dtype]
         if (
             not dtype
@@ -159,7 +153,7 @@ class Adopted(GUFunc):
         return numbers.pop()
 
     def _identity_of(self, dtype: "np.dtype[Any]") -> bytes | None:
-        """NumPy's own for this type: what a reduction of nothing gives."""
+        """NumPy's identity for this type: the result of a reduction over no elements."""
         if self.identity is None:
             return None
         return np.asarray(self._ufunc.reduce(np.empty(0, dtype), dtype=dtype)).tobytes()
@@ -259,9 +253,8 @@ def from_ufunc(
         # nothing is known.
         how |= MEASURED if not numpys else 0 if inner in _READS_AHEAD else FOLDS
         if foreign:
-            how = (
-                MEASURED | RAISES
-            )  # numba's loops take the GIL where they raise, as NumPy expects of any loop
+            # numba's loops take the GIL where they raise, as NumPy expects of any loop
+            how = MEASURED | RAISES
         elif name == "power" and DTYPES[numbers[0]].kind in "iu":
             how = RAISES | FOLDS
         g.register(

@@ -357,9 +357,8 @@ class GUFunc(Choosing):
         return f"<gufunc {self.name!r} {self.signature}>"
 
     def __getattr__(self, name: str) -> Any:
-        if (
-            name != "__signature__"
-        ):  # asked for by inspect.signature alone, which costs milliseconds to load
+        # Asked for by inspect.signature alone, which costs milliseconds to load
+        if name != "__signature__":
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
             )

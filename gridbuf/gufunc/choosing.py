@@ -61,7 +61,7 @@ def call_text(nin: int, uniforms: list[str]) -> str:
 
 
 def signature_of(nin: int, uniforms: list[str]) -> "Signature":
-    """The same for inspect.signature."""
+    """The parameters of a call for inspect.signature."""
     from inspect import Parameter, Signature
 
     kinds = {True: Parameter.POSITIONAL_ONLY, False: Parameter.KEYWORD_ONLY}
@@ -91,7 +91,7 @@ OutputDims = Callable[[dict[str, int | None]], dict[str, int]]
 
 
 class Choosing(_core.GUFunc):
-    """The part of a GUFunc that finds things out."""
+    """The part of a GUFunc that answers C: kernels, numbers in their types, core sizes."""
 
     name: str
     signature: str
@@ -315,9 +315,8 @@ def _kind_of(operand: Input, target: "np.dtype[Any]") -> "np.dtype[Any]":
 # ---- reductions ----
 
 
-Choice = tuple[
-    int, bool, bool, int, bytes | None
-]  # kernel, has a state, sequential, type, identity
+# Kernel, has a state, sequential, type, identity
+Choice = tuple[int, bool, bool, int, bytes | None]
 
 
 def choose_reduction(
@@ -351,9 +350,8 @@ def initial_value(initial: Any, number: int) -> bytes:
     dtype = DTYPES[number]
     with naming("initial"):
         initial = _core.values(initial)
-    if isinstance(initial, np.ndarray) and (
-        initial.ndim or initial.dtype.kind in "SUV"
-    ):  # not shown: foreign text may be none
+    # Elements are not quoted: the bytes of a foreign array may be no text
+    if isinstance(initial, np.ndarray) and (initial.ndim or initial.dtype.kind in "SUV"):
         raise TypeError(
             f"initial: expected one number, got an array of shape {initial.shape} and dtype"
             f" {initial.dtype}"

@@ -72,7 +72,7 @@ class ErrorInfo:
 
 
 class GufuncError(Exception):
-    """Whatever gridbuf.gufunc raises of its own."""
+    """Base class of gridbuf.gufunc's own errors."""
 
 
 class SignatureError(GufuncError, TypeError, ValueError):

@@ -32,7 +32,7 @@ def number_of(dtype: "np.dtype[Any]") -> int:
 
 
 def by_number(num: int) -> int:
-    """The same of the number that NumPy has for a dtype."""
+    """The engine's number for a type number of NumPy's."""
     number = _NUMBERS.get(num, 0)
     return 0 if number >= DATETIME else number
 

@@ -51,8 +51,8 @@ def _slow_layout(
 def warn_of_layouts(
     fields: Iterable[tuple[str, Any, tuple[str, ...]]], backend: str, stacklevel: int
 ) -> None:
-    """One LayoutWarning with the remedy for those fields (name, array, dims) whose strides are not
-    in the backend's order.
+    """Warn, with the remedy, of each field (name, array, dims) whose strides are not in the
+    backend's order.
     """
     slow = [
         (name, array, dims, best)

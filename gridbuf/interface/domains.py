@@ -118,8 +118,8 @@ Extent = tuple[tuple[int, int], ...]  # per axis, how far beyond the domain a st
 
 
 class Sizing:
-    """One field of a call: its sizes and origin in the order of its axes, its halo, and what the
-    stencil reads of it.
+    """A field of a call: its sizes and origin in the order of its axes, its halo, and the
+    extent that the stencil reads.
     """
 
     __slots__ = ("axes", "boundary", "halo", "name", "origin", "output", "shape", "told")

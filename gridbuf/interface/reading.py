@@ -50,9 +50,8 @@ def _entry(obj: Any, device: bool) -> Any:
 def _of_host(obj: Any) -> Iterator[tuple[str, Any]]:
     yield "__gt_interface__", _entry(obj, device=False)
     yield "__array_interface__", getattr(obj, "__array_interface__", None)
-    with suppress(
-        TypeError, BufferError, ValueError
-    ):  # no buffer, or one that says less than an array
+    # No buffer, or a format that NumPy does not read
+    with suppress(TypeError, BufferError, ValueError):
         yield "the buffer protocol", np.asarray(memoryview(obj)).__array_interface__
     on_host = (_core.DL_CPU, _core.DL_CUDA_HOST)
     if (
@@ -71,9 +70,8 @@ def _of_device(obj: Any) -> Iterator[tuple[str, Any]]:
 
 def check_agreement(obj: Any) -> None:
     """ValueError naming the two interfaces and what they disagree on."""
-    if isinstance(
-        obj, _core.StorageBase
-    ):  # the same in several words, and reading some of them transfers
+    # Its interfaces agree, and reading some of them moves data
+    if isinstance(obj, _core.StorageBase):
         return
     for described in (_of_host(obj), _of_device(obj)):
         told = [(name, _seen(interface)) for name, interface in described if interface is not None]

@@ -153,7 +153,9 @@ class StencilCall:
     def _general(
         self, key: tuple[Any, ...] | None, arrays: dict[str, Any], args: Any, kwargs: Any
     ) -> None:
-        """Whatever the fields are; what host storages, Fields and arrays come to is remembered."""
+        """The call for any arguments; answers for host storages, Fields and arrays are
+        remembered.
+        """
         given = self._signature.bind(*args, **kwargs).arguments
         infos = self.stencil.field_info
         fields = {name: given[name] for name, _ in self._fields if given.get(name) is not None}

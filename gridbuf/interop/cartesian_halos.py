@@ -82,12 +82,14 @@ class Sides:
             self.rows[dim] = n, low, high
 
     def filled(self) -> Iterator[tuple[int, Index, Spans]]:
-        """From which rank which side is filled, and where that is."""
+        """Sides to fill: the rank at the other end, the side, and its points."""
         for where in self._ways(self.near.has):
             yield self.near.at(where), where, self._spans(where, self._halo)
 
     def given(self) -> Iterator[tuple[int, Index, Spans]]:
-        """Which rank's which side takes points from here, and where those are."""
+        """Sides that a neighbour fills from here: its rank, its side, and this rank's
+        points.
+        """
         for where in self._ways(lambda axis, side: self.near.has(axis, -side)):
             yield self.near.at([-side for side in where]), where, self._spans(where, self._own)
 
@@ -95,7 +97,7 @@ class Sides:
         return tuple(spans[dim].n for dim in self.names)
 
     def _ways(self, has: Callable[[int, int], bool]) -> Iterator[Index]:
-        """In one order on all ranks: the ways that some of them have not are left out."""
+        """Sides with a neighbour, as steps along each axis, in one order on all ranks."""
         sides = [
             [side for side in (-1, 0, 1) if side == 0 or (axis in self.axes and has(axis, side))]
             for axis in range(len(self.near.shape))

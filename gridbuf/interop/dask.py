@@ -323,7 +323,7 @@ def _sizes(chunks: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 
 def _name(kind: str) -> str:
-    """Memory changes, so no two arrays are the same to dask."""
+    """A name for dask, another one for each array: memory changes."""
     return f"gridbuf-{kind}-{uuid.uuid4().hex}"
 
 
@@ -342,9 +342,8 @@ def _views(
             slice(a, b + low + high) for (a, b), (low, high) in zip(where, widths, strict=True)
         )
         part = field[cut] if cut else field  # without indices, [()] reads the value
-        if (
-            halo is not None
-        ):  # a part's halo is what it shares with its neighbours, not what is left of the Field's
+        # The halo of a part is its overlap with neighbours, not the rest of the Field's halo
+        if halo is not None:
             part = _core.Field(part, part.dims, halo=halo)
         return part if finish is None else finish(part)
 
@@ -358,7 +357,7 @@ def _views(
 
 
 def _overlapping(array: da.Array, halo: Halo, boundary: Any) -> da.Array:
-    """The same of a dask array: dask overlaps symmetrically, so what is too much is cut off."""
+    """The views of a dask array: dask overlaps symmetrically, so the surplus is cut off."""
     depth = [max(pair) for pair in halo]
     wider = da.overlap.overlap(array, dict(enumerate(depth)), boundary, allow_rechunk=False)
     cut = tuple(

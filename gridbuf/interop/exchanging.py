@@ -9,9 +9,8 @@ from typing import Any
 def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
     """Put the second of each pair wherever a module has the first under any name.
 
-    What a module holds is found by identity in its namespace, without asking the module: some load
-    themselves when they are asked. Functions that a program has put into a class, a closure or a
-    container stay what they are.
+    Objects are compared by identity in the namespace of a module, without its `__getattr__`, which
+    may load it. Functions that a program has put into a class, a closure or a container stay.
     """
     new = {id(old): (old, ours) for old, ours in pairs}
     for module in list(sys.modules.values()):
@@ -25,16 +24,16 @@ def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:
 
 
 class Installation:
-    """Something that is on or off for the whole process: `install()` returns it, and as a context
-    it goes off at the end.
+    """A switch for the whole process: `install()` turns it on, and its result, as a context,
+    off again.
 
-    It is on as long as the user has said so, or another installation that needs it holds it.
+    On as long as the user has it on, or another installation holds it.
     """
 
     def __init__(self, on: Callable[[], Callable[[], None]]) -> None:
         self._turn_on = on
         self._turn_off: Callable[[], None] | None = None
-        self._said, self._holders = False, 0
+        self._by_user, self._holders = False, 0
         self._lock = threading.RLock()
 
     @property
@@ -42,25 +41,27 @@ class Installation:
         return self._turn_off is not None
 
     def on(self) -> "Installed":
-        """Turn it on; the result knows whether that was said before."""
-        before = self._said
+        """Turn the switch on; the result remembers whether the user had turned it on
+        before.
+        """
+        before = self._by_user
         self._set(True, 0)
         return Installed(self, before)
 
     def off(self) -> None:
-        """Turn it off, unless another holds it."""
+        """Turn the switch off, unless another installation holds it."""
         self._set(False, 0)
 
     def hold(self) -> Callable[[], None]:
-        """Turn it on, until the result is called."""
+        """Keep the switch on until the result is called."""
         self._set(None, 1)
         return lambda: self._set(None, -1)
 
-    def _set(self, said: bool | None, holders: int) -> None:
+    def _set(self, by_user: bool | None, holders: int) -> None:
         with self._lock:
-            self._said = self._said if said is None else said
+            self._by_user = self._by_user if by_user is None else by_user
             self._holders += holders
-            wanted = self._said or self._holders > 0
+            wanted = self._by_user or self._holders > 0
             if wanted and self._turn_off is None:
                 self._turn_off = self._turn_on()
             elif not wanted and self._turn_off is not None:
@@ -69,19 +70,19 @@ class Installation:
 
 
 class Installed:
-    """The result of `install()`: leaving it as a context undoes that, unless it was said
+    """The result of `install()`: as a context, it undoes the call, unless the switch was on
     before.
     """
 
-    def __init__(self, what: Installation, before: bool) -> None:
-        self._what, self._before = what, before
+    def __init__(self, installation: Installation, before: bool) -> None:
+        self._installation, self._before = installation, before
 
     def __enter__(self) -> "Installed":
         return self
 
     def __exit__(self, *error: Any) -> None:
         if not self._before:
-            self._what.off()
+            self._installation.off()
 
 
 def doors(

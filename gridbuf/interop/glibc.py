@@ -1,4 +1,4 @@
-"""glibc's malloc told to keep large blocks: for what XLA, torch and other C libraries allocate
+"""glibc's malloc set to keep large blocks: for XLA, torch and other C libraries that allocate
 beside NumPy.
 
 glibc maps blocks above a threshold and gives the end of its heap back to the system, so that pages
@@ -23,7 +23,7 @@ def keep_blocks() -> bool:
     bool
         False where the C library is another one, or the environment has glibc's thresholds.
     """
-    if not is_glibc() or is_told():
+    if not is_glibc() or is_configured():
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
@@ -39,7 +39,7 @@ def is_glibc() -> bool:
         return False
 
 
-def is_told() -> bool:
+def is_configured() -> bool:
     """Whether the environment sets a threshold."""
     tunables = os.environ.get("GLIBC_TUNABLES", "")
     return any(name in os.environ for name in VARIABLES) or any(t in tunables for t in TUNABLES)

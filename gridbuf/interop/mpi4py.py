@@ -52,9 +52,8 @@ class FieldDatatype(MPI.Datatype):
     begun finish.
     """
 
-    def __del__(
-        self, ending: Callable[[], bool] = sys.is_finalizing
-    ) -> None:  # bound here: names go before objects do
+    def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        # Bound as a default: at exit modules are emptied before objects go
         if not ending() and self != MPI.DATATYPE_NULL and not MPI.Is_finalized():
             self.Free()
 

@@ -192,9 +192,8 @@ _plain_start: Any = None  # threading.Thread.start, while the switch is on
 
 def _start(thread: threading.Thread) -> None:
     """Thread.start, while the switch is on."""
-    if _plain_start is None or isinstance(
-        thread.run, _Run
-    ):  # a wrapper of the program kept ours, or leads back to it
+    # The switch is off, or a wrapper of the program calls this function a second time
+    if _plain_start is None or isinstance(thread.run, _Run):
         return _thread_start(thread)
     thread.run = _Run(thread)  # type: ignore[method-assign]
     try:
@@ -219,6 +218,5 @@ def _switch_off() -> None:
     _plain_start = None
 
 
-switch = Installation(
-    _switch_on
-)  # whether threads that start get our handler; each context is put right by enable and disable
+# The switch is for threads that start; enable and disable set the handler of this context
+switch = Installation(_switch_on)

@@ -27,8 +27,8 @@ def clip(
     max: Any = None,
     **options: Any,
 ) -> Any:
-    """`np.clip`, whatever of the four bounds is given: NumPy's own, which leaves out what no
-    integer of the dtype exceeds.
+    """`np.clip` with any two of the four bounds: NumPy's own leaves out a bound that no integer
+    of the dtype exceeds.
     """
     low = min if a_min is None or a_min is np._NoValue else a_min
     high = max if a_max is None or a_max is np._NoValue else a_max
@@ -63,9 +63,9 @@ WHOLE = {
 _AXIS = ("axis", "axes", "axis1", "axis2", "source", "destination")
 
 
-def kept(keepdims: Any) -> bool:
-    """What `keepdims` says, which some of NumPy's methods hand on as not given. NumPy's reductions
-    take ints as well.
+def read_keepdims(keepdims: Any) -> bool:
+    """The argument `keepdims` as a bool: an int as NumPy's reductions take it, or np._NoValue,
+    which NumPy's methods pass on.
     """
     if keepdims is np._NoValue:
         return False
@@ -89,8 +89,8 @@ def _of_kind(kinds: str, expected: str) -> Callable[[Any, str], None]:
 
 
 def check_out(value: Any, argument: str = "out") -> None:
-    """Lists would be written to as copies; and NumPy (2.4, 2.5) counts wrongly what a reduction
-    writes into an array of objects.
+    """Refuse lists as out, which would be written to as copies, and arrays of objects, whose
+    references NumPy (2.4, 2.5) miscounts in reductions.
     """
     for each in value if isinstance(value, tuple) else (value,):
         if each is not None and (not hasattr(each, "shape") or isinstance(each, np.generic)):
@@ -102,7 +102,7 @@ def check_out(value: Any, argument: str = "out") -> None:
 
 
 _READERS: dict[str, Callable[[Any, str], object]] = {
-    "dtype": lambda value, _: as_dtype(value), "keepdims": lambda value, _: kept(value),
+    "dtype": lambda value, _: as_dtype(value), "keepdims": lambda value, _: read_keepdims(value),
     "out": check_out,
     **dict.fromkeys(("axis", "decimals", "offset"), _whole),
     **dict.fromkeys(("where", "condition"), _of_kind("b", "bools")),
@@ -112,12 +112,10 @@ _READERS: dict[str, Callable[[Any, str], object]] = {
 }  # fmt: skip
 
 
-def blame(
+def raise_named(
     error: Exception, names: Sequence[str], args: Sequence[Any], options: dict[str, Any]
 ) -> None:
-    """An error of NumPy's about the arguments of these names: raised by the first of them that is
-    none of what it may be.
-    """
+    """Raise an error of NumPy's again in the name of the first argument that is not allowed."""
     said = {**dict(zip(names, args, strict=False)), **options}
     for name, value in {} if str(error).partition(":")[0] in said else said.items():
         if name in _READERS and not (name == "axis" and isinstance(value, str | tuple | list)):
@@ -129,8 +127,8 @@ def blame(
                 ) from None
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given."""
+def without_no_values(options: dict[str, Any]) -> dict[str, Any]:
+    """The options without those that NumPy marks as not given."""
     return {name: value for name, value in options.items() if value is not np._NoValue}
 
 

@@ -73,14 +73,16 @@ class Frame(NamedTuple):
         )
 
     def without(self, over: tuple[int, ...], keepdims: bool) -> "Frame":
-        """What a reduction leaves: indices that stay keep their halo and origin."""
+        """The frame of a reduction's result: indices that stay keep their halo and origin."""
         frame = self
         for at in over if keepdims else ():
             frame = frame.changed(at, 1)
         return frame.picked([i for i in range(len(self.shape)) if keepdims or i not in over])
 
     def with_index(self, name: str, size: int) -> tuple["Frame", int]:
-        """One index more, in its canonical place, without a halo; and where that is."""
+        """The frame with a further index, in its canonical place and without a halo; and
+        that place.
+        """
         assert self.names is not None
         before = [i for i, own in enumerate(self.names) if canonical((own, name))[0] == own]
         at = max(before, default=-1) + 1
@@ -101,7 +103,7 @@ class Frame(NamedTuple):
 
 
 class Rules(Protocol):
-    """What of broadcasting depends on the class of the operands."""
+    """The part of broadcasting that depends on the class of the operands."""
 
     word: str
 
@@ -127,7 +129,7 @@ Named = tuple[Names, tuple[int, ...]]
 
 
 class Resolution(NamedTuple):
-    """What a combination of operands comes to."""
+    """The result of broadcasting a combination of operands."""
 
     adapts: tuple[Adapt, ...]  # one per input
     out_adapts: tuple[Adapt, ...]  # one per output
@@ -419,9 +421,8 @@ def _resolved(
 
 
 def _sample(view: Any) -> Any:
-    if isinstance(view, SCALARS) and not isinstance(
-        view, np.generic
-    ):  # np.float64 is a float, and has a dtype
+    # np.float64 is a float, and has a dtype
+    if isinstance(view, SCALARS) and not isinstance(view, np.generic):
         # The type alone counts, and of the value NumPy would say that float32 does not hold it.
         return type(view)() if WEAK_SCALARS and type(view) in SCALARS else view
     if view.ndim == 0 and isinstance(view, (np.ndarray, np.generic)) and not WEAK_SCALARS:

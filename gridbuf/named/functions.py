@@ -32,7 +32,7 @@ from gridbuf.wrapping import check_masks, naming, values
 
 
 def of_fields(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `__array_function__` of a Field answers."""
+    """`__array_function__` of a Field."""
     return call(FIELDS, func, types, args, kwargs)
 
 
@@ -129,7 +129,7 @@ def _allclose(kind: Kind, a: Any, b: Any, *args: Any, **options: Any) -> bool:
 
 
 def _array_equal(kind: Kind, a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """The same names, whatever their order, sizes and values."""
+    """Whether names, in any order, sizes and values are the same."""
     a1, a2 = (
         _values_of(obj, "array") if isinstance(obj, (list, tuple)) else obj for obj in (a1, a2)
     )
@@ -350,7 +350,7 @@ def _transpose(kind: Kind, a: Any, axes: Any = None) -> Any:
 
 
 def _moveaxis(kind: Kind, a: Any, source: Any, destination: Any) -> Any:
-    """Names in `destination` stand for where those indices are now."""
+    """np.moveaxis: names in `destination` stand for the present places of those indices."""
     wanted, to = kind.positions(source, a), kind.positions(destination, a)
     if len(wanted) != len(to):
         raise ValueError(
@@ -386,7 +386,9 @@ def _squeeze(kind: Kind, a: Any, axis: Any = None) -> Any:
 
 
 def _expand_dims(kind: Kind, a: Any, axis: Any) -> Any:
-    """A view where the new index has a name, a plain array where it has a number."""
+    """np.expand_dims: a view where the new index has a name, a plain array where it has a
+    number.
+    """
     if not isinstance(axis, str) or not kind.owns(a):
         return positional.call(kind, np.expand_dims, (a, axis), {})
     frame, at = _stacked(kind, [kind.frame(a)], axis)
@@ -421,8 +423,8 @@ def _holding(
     out: Any = None,
     frame: Callable[[Any], Frame] | None = None,
 ) -> Any:
-    """What `function(array, *args)` finds, with the indices of `a`, or those that `frame` says for
-    the values.
+    """The result of `function(array, *args)`, with the indices of `a`, or those that `frame`
+    says for the values.
     """
     lead = kind.lead((a, out))
     with kind.held((a, out)):
@@ -453,8 +455,8 @@ def _elementwise(function: Any) -> Callable[..., Any]:
 
 
 def _roll(kind: Kind, a: Any, shift: Any, axis: Any = None) -> Any:
-    """Along named or numbered indices the points of the domain go round, and the halo stays; the
-    whole, halo included, goes round in index order where no index is given.
+    """np.roll: along given indices the points of the domain go round, and the halo stays;
+    without an index the whole, halo included, goes round in index order.
     """
     if axis is None:
         return _holding(kind, np.roll, a, (shift,))
@@ -480,7 +482,7 @@ def _diff(
     prepend: Any = np._NoValue,
     append: Any = np._NoValue,
 ) -> Any:
-    """From each point to the next: the lower halo stays, the upper one is n points smaller."""
+    """np.diff: the lower halo stays, the upper one is n points smaller."""
     if not kind.owns(a) or prepend is not np._NoValue or append is not np._NoValue or not a.ndim:
         asked = {
             name: value
@@ -503,7 +505,7 @@ def _diff(
 
 
 def _gradient(kind: Kind, f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    """A result for each index, in the order of `axis`."""
+    """np.gradient: a result for each index, in the order of `axis`."""
     if not kind.owns(f):
         asked = {"axis": axis, "edge_order": edge_order}
         return positional.call(kind, np.gradient, (f, *spacing), asked)
@@ -520,7 +522,7 @@ def _gradient(kind: Kind, f: Any, *spacing: Any, axis: Any = None, edge_order: A
 
 
 def _repeat(kind: Kind, a: Any, repeats: Any, axis: Any = None) -> Any:
-    """Points of the halo stay points of the halo, each as often as it comes."""
+    """np.repeat: points of the halo stay points of the halo, each as often as repeated."""
     if axis is None or not kind.owns(a):
         return positional.call(kind, np.repeat, (a, repeats), {"axis": axis})
     at = kind.one_position(axis, a, "repeat")
@@ -543,7 +545,7 @@ def _repeat(kind: Kind, a: Any, repeats: Any, axis: Any = None) -> Any:
 def _take(
     kind: Kind, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise"
 ) -> Any:
-    """What is taken along an index has no halo there; several rows of indices have no names."""
+    """np.take: a list along an index leaves it no halo; several rows of indices have no names."""
     picked = values(indices) if isinstance(indices, (list, tuple)) else indices
     if axis is None or out is not None or not kind.owns(a) or np.ndim(picked) > 1:
         asked = {"axis": axis, "mode": mode, **({} if out is None else {"out": out})}

@@ -93,8 +93,8 @@ def _refuse_sequence(kind: Kind, ufunc: Any, other: Any) -> None:
 
 
 def _compared(kind: Kind, ufunc: Any, ours: Any, other: Any, asked: bool) -> Any:
-    """What the other's `==` or `!=`, if it is asked, says of ours; where it says nothing Python
-    would compare identities, and answer False.
+    """The answer of the other operand's own `==` or `!=`; without one Python would compare
+    identities, and answer False.
     """
     name = "__eq__" if ufunc is np.equal else "__ne__"
     found = getattr(type(other), name)(other, ours) if asked else NotImplemented

@@ -10,7 +10,13 @@ import numpy as np
 
 from gridbuf import wrapping
 from gridbuf.named import positional
-from gridbuf.named.arguments import POSITIONAL, averaged, check_out, given, kept
+from gridbuf.named.arguments import (
+    POSITIONAL,
+    averaged,
+    check_out,
+    read_keepdims,
+    without_no_values,
+)
 from gridbuf.named.broadcasting import accumulated_dtype, adapted, into, is_scalar, lacking
 from gridbuf.named.kinds import Kind
 
@@ -32,7 +38,7 @@ def over_axes(
     A new result is NumPy's own, moved into memory of the kind: with an `out` NumPy sums float16
     otherwise, and what dtype it gives depends on more than dtypes.
     """
-    keepdims = kept(keepdims)
+    keepdims = read_keepdims(keepdims)
     check_out(out)
     if isinstance(out, tuple):
         (out,) = out
@@ -117,13 +123,15 @@ def reduced(
     by: Any = None,
     **options: Any,
 ) -> Any:
-    """np.mean, np.std and their like. `by` is the function with its other arguments bound."""
-    options = given(options)
+    """np.mean, np.std and similar functions. `by` is the function with its other arguments
+    bound.
+    """
+    options = without_no_values(options)
     wrapping.check_masks(options.items())
     called = function if by is None else by
     if not kind.owns(a):  # the output is one, or a mask
         options |= {} if out is None else {"out": out}
-        options |= {"keepdims": True} if kept(keepdims) else {}
+        options |= {"keepdims": True} if read_keepdims(keepdims) else {}
         name = function.__name__
         return positional.call(kind, called, (a,), {"axis": axis, **options}, name=name)
     return over_axes(kind, partial(_on_side, kind, called), a, axis, out, keepdims, **options)
@@ -144,7 +152,9 @@ def _reducing(function: Any) -> Callable[..., Any]:
 
 
 def _finding(function: Any) -> Callable[..., Any]:
-    """argmax and its kin: the place along one index, or in the whole counted in index order."""
+    """argmax and similar functions: the place along one index, or in the whole counted in index
+    order.
+    """
 
     def handler(
         kind: Kind, a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False
@@ -175,7 +185,7 @@ def _of_order(function: Any) -> Callable[..., Any]:
 
         def reducer(device: bool) -> Reduction:
             called = kind.function(device, function)
-            return lambda array, **asked: called(array, q, **asked, **given(options))
+            return lambda array, **asked: called(array, q, **asked, **without_no_values(options))
 
         return over_axes(kind, reducer, a, axis, out, keepdims, **beside)
 
@@ -320,7 +330,7 @@ def _reduceat(
 
 
 def _at(kind: Kind, ufunc: Any, target: Any, indices: Any, *values: Any, **kwargs: Any) -> None:
-    """What the key of `ufunc.at` selects has no names."""
+    """`ufunc.at`: elements that the key selects have no names."""
     keys = indices if isinstance(indices, tuple) else (indices,)
     named = [obj for obj in (*keys, *values) if kind.names_of(obj) is not None]
     device = kind.on_device(target, (target,))

@@ -13,7 +13,7 @@ from gridbuf.named.kinds import FIELDS, DeviceField, Field, Kind, answers, forei
 
 
 def of_fields(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """What `__array_ufunc__` of a Field answers."""
+    """`__array_ufunc__` of a Field."""
     return call(FIELDS, ufunc, method, inputs, kwargs)
 
 
@@ -187,7 +187,7 @@ def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
 
 
 def prepared_fields(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:
-    """What a call with host Fields, arrays and numbers comes to: see `prepared`."""
+    """The plan and frame of a call with host Fields, arrays and numbers: see `prepared`."""
     return prepared(FIELDS, ufunc, inputs, out)
 
 

@@ -49,7 +49,7 @@ class Network(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """One cut. Where ranks differ it is the one that has most."""
+    """The figures of a cut; where ranks differ, those of the rank that has most."""
 
     counts: tuple[int, ...]  # of blocks, along each axis of a tile
     decomposition: Decomposition
@@ -170,9 +170,8 @@ def _ranks(decomposition: Decomposition, run: Run) -> list[int]:
     if run.ranks <= ALL:
         return list(range(run.ranks))
     found = set()
-    tiles = (
-        range(len(decomposition.cuts)) if len(decomposition.cuts) != 6 else (0, 1)
-    )  # even tiles are alike, and odd ones
+    # Of a cubed sphere even tiles are alike, and odd tiles
+    tiles = range(len(decomposition.cuts)) if len(decomposition.cuts) != 6 else (0, 1)
     for tile in tiles:
         rows = []
         for cuts in decomposition.cuts[tile]:

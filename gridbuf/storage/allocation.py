@@ -28,7 +28,7 @@ def host_plan(shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta) -> _core
 def request(
     shape: tuple[int, ...], dtype: np.dtype[Any], meta: Meta, device: int
 ) -> devices.Request:
-    """What a device is asked for: the boundary is the alignment alone."""
+    """The request for a device: the boundary is the alignment alone."""
     plan = _core.plan(
         shape,
         dtype,

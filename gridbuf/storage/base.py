@@ -154,9 +154,8 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
         return found
 
     @domain_view.setter
-    def domain_view(
-        self, value: Any
-    ) -> None:  # `s.domain += 1` ends here, with the view that it was done in
+    def domain_view(self, value: Any) -> None:
+        # `s.domain += 1` assigns the view that it has added to
         self.domain_view[...] = value
 
     domain = domain_view
@@ -174,7 +173,7 @@ class Storage(Buffers, ArrayMethods, NDArrayOperatorsMixin):
     @property
     def __gt_interface__(self) -> dict[Any, dict[str, Any]]:
         """The buffers by device; reading copies nothing, `acquire` does."""
-        known = self._told()
+        known = self._host_entry()
         if known is not None:
             return {None: known}
         entries: dict[Any, dict[str, Any]] = {}

@@ -56,7 +56,7 @@ def allocate(parameters: Parameters) -> Storage:
 
 def _made(shape: Any, dtype: Any, spec: Any, zero: bool = False) -> Storage:
     """A storage as asked for; zero: of zeros."""
-    if defaults.is_said and not any(
+    if defaults.was_set and not any(
         spec.get(name) is not None for name in ("backend", "defaults", "layout")
     ):
         spec = {**spec, "defaults": defaults.of_storages()}

@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 class Device(Protocol):
-    """What storages ask of a GPU."""
+    """The operations on a GPU that storages need."""
 
     def empty(self, request: Request) -> Any:
         """New device memory."""
@@ -183,9 +183,8 @@ class CupyDevice:
         return found
 
     def upload(self, host: NDArray[Any], device: Any) -> None:
-        _core.cuda_synchronize(
-            self.device_id(device)
-        )  # a kernel on another stream may still read the old values
+        # A kernel on another stream may still read the old values
+        _core.cuda_synchronize(self.device_id(device))
         _core.copyto(device, host)
 
     def download(self, device: Any, host: NDArray[Any]) -> None:

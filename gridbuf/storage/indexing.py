@@ -196,9 +196,8 @@ def _where_selected(source: Any, value: Any, key: Any, storage: Storage) -> Any:
         if not isinstance(part, (int, np.integer))
     ]
     listed = next(name for name, part in zip(storage.axes, parts, strict=True) if part is lists[0])
-    if any(
-        isinstance(part, (int, np.integer)) for part in parts
-    ):  # NumPy puts what the list and ints select where they meet
+    # As in NumPy: the selected axis comes first, unless list and ints stand together
+    if any(isinstance(part, (int, np.integer)) for part in parts):
         picked = [i for i, part in enumerate(parts) if not isinstance(part, slice)]
         if picked != list(range(picked[0], picked[-1] + 1)):
             kept = [listed, *(name for name in kept if name != listed)]

@@ -33,7 +33,7 @@ def check_axes(axes: Any) -> str:
 
 
 def default_axes(ndim: int, argument: str) -> str:
-    """What `ndim` indices mean by default."""
+    """The default axes of `ndim` indices."""
     if ndim > len(LETTERS):
         raise ValueError(f"{argument}: {ndim} indices" + _LEFT)
     return LETTERS[:ndim]
@@ -51,7 +51,8 @@ def sequence(values: Any, expected: str) -> tuple[Any, ...]:
 
 
 def per_axis(values: Any, axes: str, argument: str) -> tuple[Any, ...]:
-    """One entry per axis, in index order.
+    """An entry per axis, in index order. Three entries for fewer axes are read as I, J, K and
+    those without an axis ignored.
 
     Three entries for fewer axes are read as I, J, K and those without an axis ignored.
     """

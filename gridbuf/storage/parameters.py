@@ -37,18 +37,15 @@ KEYWORDS = (
     "managed",
     "shape",
 )
-SPELLINGS = {
-    "dims": "axes",
-    "dimensions": "axes",
-    "backend": "defaults",
-}  # as `gridbuf.empty` has them
+# Keywords of `gridbuf.empty` for the same parameters
+SPELLINGS = {"dims": "axes", "dimensions": "axes", "backend": "defaults"}
 MANAGED = (None, "gt4py", "cuda")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What given data say; None where they say nothing. `named`: the axes are their own, not a
-    guess.
+    """The parameters that given data have; None where they have none. `named`: the axes are
+    their own, not a guess.
     """
 
     shape: tuple[int, ...]
@@ -115,9 +112,8 @@ def check_device(device: Any) -> int | None:
         and integer(device[1], "device") >= 0
     ):
         return integer(device[1], "device")
-    if (
-        isinstance(device, int) and not isinstance(device, bool) and device >= 0
-    ):  # a storage's own `device`
+    # A storage's own `device`
+    if isinstance(device, int) and not isinstance(device, bool) and device >= 0:
         return device
     raise ValueError(
         f"device: {device!r} is not None, 'cpu', 'gpu', ('gpu', number) or a GPU's number"
@@ -134,7 +130,9 @@ def check_alignment(alignment: Any) -> int:
 
 
 def _preset(name: Any, axes: str, word: str) -> dict[str, Any]:
-    """What a `defaults` preset, given as `word`, sets; C and F set the layout only."""
+    """The parameters that a `defaults` preset, given as `word`, sets; C and F set the layout
+    only.
+    """
     if not isinstance(name, str):
         raise TypeError(f"{word}: expected the name of a preset, got {name!r}")
     if name in ORDERS:

@@ -324,12 +324,12 @@ def values_of(obj: Any, argument: str) -> Any:
 
 
 def array_ufunc(ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """What `__array_ufunc__` of a storage answers."""
+    """`__array_ufunc__` of a storage."""
     return ufuncs.call(STORAGES, ufunc, method, inputs, kwargs)
 
 
 def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What `__array_function__` of a storage answers."""
+    """`__array_function__` of a storage."""
     return functions.call(STORAGES, func, types, args, kwargs)
 
 

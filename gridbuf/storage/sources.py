@@ -47,7 +47,7 @@ def _own_axes(obj: Any, ndim: int) -> str | None:
 
 
 def known_of_array(obj: Any, array: Any, device: int | None = None) -> Known:
-    """What a foreign object over `array` says."""
+    """The parameters of a foreign object over `array`."""
     axes = _own_axes(obj, array.ndim)
     named = axes is not None
     letters = default_axes(array.ndim, "data") if axes is None else axes
@@ -73,8 +73,8 @@ def is_list(obj: Any) -> bool:
 
 
 class Source:
-    """One piece of data: `host` and `device` arrays as far as it has them, and what is known
-    of it.
+    """A piece of data: `host` and `device` arrays as far as it has them, and its known
+    parameters.
     """
 
     def __init__(self, obj: Any, copying: bool) -> None:
@@ -90,9 +90,8 @@ class Source:
         else:
             if isinstance(obj, np.ndarray):
                 check_mask(obj)
-            self.host = (
-                values(obj) if copying else as_numpy(obj)[...]
-            )  # a view: who reshapes his array in place keeps it to himself
+            # A view, since the caller may set the shape of his array
+            self.host = values(obj) if copying else as_numpy(obj)[...]
             self.known = known_of_array(obj, self.host)
 
     def values(self, on_device: bool) -> Any:

@@ -130,7 +130,7 @@ class Held(NDArrayOperatorsMixin):
         return Held(self.storage.transpose(axes))
 
     def __getattr__(self, name: str) -> Any:
-        """What else an array has: of the values as they are now."""
+        """Other attributes of an array: those of the present values."""
         if name.startswith("_") or name == "storage":
             raise AttributeError(name)
         return getattr(self._now(), name)

@@ -19,7 +19,9 @@ _found: list[Any] = []  # the handler that was there
 
 
 def install(book: Book) -> Callable[[], None]:
-    """Note from now on, on this thread and on those started later; the result stops it."""
+    """Note allocations from now on, on this thread and on those started later; the result stops
+    it.
+    """
     found = _core.numpy_handler()[0]
     handler = _core.watch_start(passed_over(), LEAST)
     _found[:] = [found]
@@ -57,7 +59,7 @@ def pass_over_from_now_on(folder: str) -> None:
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Note nothing meanwhile: these allocations are ours, not the program's."""
+    """Note nothing in the with block, whose allocations are ours."""
     _core.watch_stop()
     try:
         yield
@@ -68,7 +70,7 @@ def paused() -> Iterator[None]:
 
 @contextmanager
 def aside(book: Book) -> Iterator[None]:
-    """Measure something of our own: its time and memory are no part of the program's."""
+    """Measure something of our own: its time and memory are not credited to the program."""
     began, book.on = clock(), False
     try:
         with paused():

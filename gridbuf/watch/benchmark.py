@@ -29,12 +29,9 @@ from gridbuf.startup import USUAL
 from gridbuf.strides import extent
 from gridbuf.watch.records import address, clock
 
-ROUNDS, AT_LEAST, SECONDS = (
-    15,
-    3,
-    1.0,
-)  # of calls on relaid fields: no more than so many, and fewer after so long
-MORE_ROUNDS, MORE_SECONDS = 60, 3.0  # of those where the first are noisy
+# Rounds of calls on relaid fields: at most, at least, and the seconds after which they end
+ROUNDS, AT_LEAST, SECONDS = 15, 3, 1.0
+MORE_ROUNDS, MORE_SECONDS = 60, 3.0  # where the first rounds are noisy
 PART_OF_FREE = 0.25  # of the memory that is left: more is not taken
 NOISY = 1.5  # times: where the ratios differ more, the machine is noisy
 

@@ -24,9 +24,8 @@ from gridbuf.watch.records import Book, Copy, address, clock, sorted_ranks
 
 LEAST = 1024  # bytes: a smaller copy takes no time to speak of
 OWN = "in gridbuf"  # follows the name of a function that gridbuf itself called
-Copied = Callable[
-    [Any, Any, int], int
-]  # (argument, result, blocks taken before) -> bytes copied, 0 for none
+# (argument, result, blocks taken before) -> bytes copied, 0 for none
+Copied = Callable[[Any, Any, int], int]
 Reason = Callable[[Any, Any], str | None]
 
 
@@ -105,9 +104,8 @@ def exchange(
     plain = getattr(module, name, None)
     if plain is None:
         return lambda: None
-    dispatched = (
-        type(plain).__name__ == "_ArrayFunctionDispatcher"
-    )  # hands itself to `__array_function__`
+    # A function that passes itself to `__array_function__`
+    dispatched = type(plain).__name__ == "_ArrayFunctionDispatcher"
     called = plain._implementation if dispatched else plain
     seen = _Function(called, f"{module.__name__}.{name}", book, copied, reason)
     ours: Any = _core.watch_stand_in(called, seen.before, seen.after)

@@ -8,15 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ONE = (
-    "send",
-    "bsend",
-    "ssend",
-    "rsend",
-    "recv",
-    "bcast",
-    "sendrecv_replace",
-)  # calls with one buffer
+# Methods with one buffer
+ONE = ("send", "bsend", "ssend", "rsend", "recv", "bcast", "sendrecv_replace")
 
 
 class Piece(NamedTuple):
@@ -47,7 +40,7 @@ NOTHING = Buffer(0)
 
 
 def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Buffer]:
-    """Those of a call of a communicator or a window; of objects, which are pickled, there are
+    """The buffers of a call of a communicator or a window; objects, which are pickled, have
     none.
     """
     if name[0].islower() or "arrier" in name:
@@ -116,10 +109,8 @@ def _memory(obj: Any) -> Buffer:
     try:
         nbytes = memoryview(obj).nbytes
         return Buffer(nbytes, ("bytes",)) if nbytes else NOTHING
-    except (
-        TypeError,
-        ValueError,
-    ):  # None, MPI.IN_PLACE, memory of a GPU that does not say how much
+    except (TypeError, ValueError):
+        # None, MPI.IN_PLACE, memory of a GPU that does not say how much
         return NOTHING
 
 

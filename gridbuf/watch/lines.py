@@ -42,9 +42,8 @@ _WATCH = str(Path(__file__).parent) + os.sep
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 _parts: list[str] = []
-_known: dict[
-    str, tuple[bool, bool]
-] = {}  # of a file: whether it is passed over, and whether it is gridbuf's
+# By file: whether its frames are passed over, and whether the file is gridbuf's
+_known: dict[str, tuple[bool, bool]] = {}
 
 
 def passed_over() -> tuple[str, ...]:

@@ -149,9 +149,8 @@ class _Watched:
 
     def _method(self, base: Any, name: str, read: Any) -> Any:
         plain = getattr(base, name)
-        of_class = (
-            getattr(plain, "__self__", None) is base
-        )  # Waitall, Startall: they ask nothing of the class
+        # Waitall and Startall are class methods
+        of_class = getattr(plain, "__self__", None) is base
         return (
             classmethod(self._timed(_without_first(plain), name, read))
             if of_class

@@ -72,7 +72,7 @@ def between(owner: Any, name: str, before: Callable[..., Any], after: Callable[.
 
 
 def together(each: list[Undo]) -> Undo:
-    """One that does all of them, the last first."""
+    """A function that undoes all of them, in reverse order."""
 
     def uninstall() -> None:
         while each:

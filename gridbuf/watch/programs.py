@@ -361,13 +361,8 @@ def _kernel(called: Any) -> Any:
 
 
 _MORE = {"random", "print", "objmode"}  # effects of a compiled function besides its result
-_MODULES = {
-    "math",
-    "cmath",
-    "numpy",
-    "numba",
-    "builtins",
-}  # modules of functions that compute
+# Modules whose functions only compute
+_MODULES = {"math", "cmath", "numpy", "numba", "builtins"}
 
 
 def only_computes(function: Any, seen: frozenset[Any] = frozenset()) -> bool:

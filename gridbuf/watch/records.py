@@ -158,7 +158,7 @@ class Times:
 
 
 class Layout:
-    """One way in which a field came to a stencil."""
+    """A layout in which a field came to a stencil."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
         self.facts = facts

@@ -60,7 +60,7 @@ def line_of(line: Line | None) -> dict[str, Any] | None:
 
 
 def stencil_row(stencil: Stencil) -> dict[str, Any]:
-    """One stencil with its fields; of each field the ways in which it came."""
+    """A stencil with its fields, and the layouts in which each field came."""
     fields = []
     for name, layouts in stencil.layouts.items():
         for layout in layouts.values():
@@ -86,7 +86,7 @@ def stencil_row(stencil: Stencil) -> dict[str, Any]:
 
 
 def allocation_row(row: dict[str, Any]) -> dict[str, Any]:
-    """One line that allocates."""
+    """A line that allocates."""
     sizes = [
         {"bytes": nbytes, "count": count, "most_at_once": peak, "zeros": zeros}
         for nbytes, count, peak, zeros in row["sizes"]
@@ -155,9 +155,8 @@ def own_costs(book: Book, rows: list[dict[str, Any]], seconds: float) -> dict[st
     allocations of each line.
     """
     noted = sum(row["count"] for row in rows)
-    reach = sum(
-        nbytes * most for row in rows for nbytes, _, most, _ in row["sizes"]
-    )  # bytes that the program goes through
+    # Upper bound of the bytes that are in use at once
+    reach = sum(nbytes * most for row in rows for nbytes, _, most, _ in row["sizes"])
     called = sum(record.times.count for record in book.stencils.values())
     each_call = _seconds_each_call(list(book.stencils.values()), reach) if called else 0.0
     each_look = _seconds_each_look(reach) if book.events else 0.0
@@ -229,14 +228,14 @@ def _seconds_each_look(nbytes: int) -> float:
 
 
 def _seconds_each_block(nbytes: int) -> float:
-    """The same array with and without a note."""
+    """The cost of noting a block: the same allocation with and without a note."""
     timer = Timer("empty(16384, 'u1')", globals={"empty": np.empty})
     return _difference([(timer, nullcontext), (timer, allocations.paused)], nbytes)
 
 
 def _difference(ways: Sequence[Way], nbytes: int) -> float:
-    """How much longer the first of two takes, each known and then gone from the caches: the median
-    of pairs, taking turns.
+    """The seconds that the first of two ways takes longer: the median of pairs in turn, each
+    warmed up and then out of the caches.
     """
     memory = np.ones(max(1, min(nbytes, MOST) // 8))
     seconds: tuple[list[float], list[float]] = ([], [])

@@ -188,7 +188,7 @@ class _Call(NamedTuple):
 
 
 def with_strides(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Those that have indices, memory and a dtype; a memoryview has no dtype."""
+    """The fields that have indices, memory and a dtype; a memoryview has no dtype."""
     return [
         (name, value)
         for name, value in named
@@ -412,9 +412,8 @@ def _measured_cartesian(
         order, wanted = orders(array.shape, array.strides, dims, layout)
         if order != wanted or not array.flags.aligned:
             relaid[name] = layout
-    asked = (
-        {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs
-    )  # times of the program
+    # exec_info collects the program's own times
+    asked = {**kwargs, "exec_info": None} if "exec_info" in kwargs else kwargs
     return compare(arrays, relaid, lambda other: plain(stencil, *args, **{**asked, **other}))
 
 

@@ -20,9 +20,8 @@ MOST = 12  # rows of a table
 WIDE = 100  # columns of a sentence
 FASTER = 1.05  # times: less is called no faster
 SHORT = 0.02  # seconds: no ratio is told of less
-Table = tuple[
-    str, Sequence[str], list[list[str]], str
-]  # title, heads, rows, and a line about rows left out
+# Title, heads, rows, and a line about rows left out
+Table = tuple[str, Sequence[str], list[list[str]], str]
 
 
 def tables(found: dict[str, Any], most: int = MOST) -> list[Table]:
@@ -88,7 +87,7 @@ def _sentence(text: str) -> str:
 
 
 def head(found: dict[str, Any]) -> str:
-    """What ran, for how long, and what watching cost."""
+    """Program, duration, and the cost of watching."""
     rank = found.get("rank")
     who = f", rank {rank[0]} of {rank[1]}" if rank and rank[1] > 1 else ""
     lines = [f"gridbuf watch: {' '.join(found['program'])}{who}: {seconds(found['seconds'])}"]
@@ -483,7 +482,7 @@ def _html_table(title: str, heads: Sequence[str], rows: list[list[str]], left: s
 
 
 def _bars(title: str, values: list[tuple[str, float]], words: Any) -> str:
-    """One bar for each, the longest first."""
+    """A bar for each, the longest first."""
     values = sorted(values, key=lambda each: -each[1])[:12]
     largest = values[0][1] if values else 0.0
     if largest <= 0:

@@ -59,7 +59,7 @@ static PyObject *copied(PyObject *to, PyObject *from, NPY_CASTING rule, PyObject
     if (on_device == 0) on_device = gb_py_has_cuda_interface(from);
     if (on_device > 0) on_device = gb_py_device_copyto(to, from, rule, progress);
     if (on_device) return on_device < 0 ? NULL : mark_written(to, Py_NewRef(Py_None));
-    /* Every other kind of memory or dtype goes to NumPy. */
+    /* NumPy copies any other kind of memory or dtype. */
     return mark_written(to, gb_py_upcall_to(GB_PY_UP_COPYTO, "(OOOO)", to, from,
                                             casting ? casting : Py_None,
                                             progress ? progress : Py_None));

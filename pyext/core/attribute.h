@@ -52,6 +52,6 @@ PyObject *gb_py_item(PyObject *self, Py_ssize_t i); /* self[i], for slots */
  * attribute xarray takes the memory, by `__array__`. A subclass that overrides the method shows it
  * on its objects. */
 
-/* Give the type the methods. `refuse` sets the error for an object that is asked for one. */
+/* Give the type the methods. `refuse` sets the error where an instance is asked for one. */
 int gb_py_type_only_methods(PyTypeObject *type, PyMethodDef *methods,
                             void (*refuse)(PyObject *obj, PyObject *name));

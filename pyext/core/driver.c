@@ -23,7 +23,7 @@ gb_py_thread_stream gb_py_use_stream(gb_cuda_stream stream) {
 
 void gb_py_restore_stream(gb_py_thread_stream before) { current = before; }
 
-/* The driver is asked once for the owner of a stream, and never where there is one GPU. */
+/* The driver is called once for the owner of a stream, and never where there is one GPU. */
 gb_cuda_queue gb_py_queue_for(int device) {
     gb_cuda_error e;
     if (current.device == GB_PY_NOT_ASKED && gb_cuda_owner(current.stream, &current.device, &e) < 0)

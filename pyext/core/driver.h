@@ -28,8 +28,8 @@ extern PyTypeObject *gb_py_BlockType;
 
 /* ---- the stream of a thread (gridbuf.cuda.stream) ---- */
 
-/* A stream belongs to one GPU, but for default streams, which every GPU has. Work on another GPU
- * goes to that GPU's default stream. */
+/* A stream belongs to one GPU; a default stream belongs to all. Work on another GPU uses that GPU's
+ * default stream. */
 typedef struct gb_py_thread_stream {
     gb_cuda_stream stream;
     int device; /* GPU of the stream; GB_PY_EVERY_GPU; GB_PY_NOT_ASKED: not looked up yet */

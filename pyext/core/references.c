@@ -119,7 +119,7 @@ void gb_py_decref_any_thread(void *object) {
         return;
     }
     waiting *w = malloc(sizeof *w);
-    if (!w) return; /* leaking one object is the only safe thing left */
+    if (!w) return; /* leak the object: no safe way is left */
     push(w, object);
 }
 

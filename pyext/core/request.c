@@ -276,8 +276,7 @@ static int read_aligned(PyObject *obj, gb_request *r, const gb_py_meta *meta) {
     return 0;
 }
 
-/* Letters from the largest stride to the smallest; those of indices that are not there say nothing.
- */
+/* Letters from the largest stride to the smallest; letters of missing indices are ignored. */
 static int read_order(PyObject *obj, gb_request *r, int base) {
     int32_t letters[GB_MAXDIMS];
     char name[32];

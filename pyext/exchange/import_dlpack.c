@@ -127,7 +127,7 @@ static PyObject *over(PyTypeObject *type, const DLTensor *t, int readonly, PyObj
     gb_py_location location;
     if (find_location(type, t, &location) < 0) return NULL;
     if (type == gb_py_HostFieldType && location.kind == GB_PY_ON_MANAGED)
-        location.kind = GB_PY_HEAP; /* the producer said host memory */
+        location.kind = GB_PY_HEAP; /* the producer's __dlpack_device__ is host memory */
     if (type == gb_py_DeviceFieldType && location.kind != GB_PY_ON_DEVICE)
         return PyErr_Format(
             PyExc_BufferError,

@@ -356,7 +356,7 @@ PyObject *gb_py_wrap_struct(PyTypeObject *type, PyObject *obj, PyObject *capsule
 
 /* ---- mapped pages ---- */
 
-/* Whether one page is mapped; yes where the system does not tell, in a sandbox for instance. */
+/* Whether a page is mapped; yes where the system cannot tell, as in a sandbox. */
 static int page_is_mapped(uint64_t address, uint64_t page) {
     unsigned char resident;
     return mincore((void *)(uintptr_t)(address - address % page), page, &resident) == 0 ||

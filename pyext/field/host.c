@@ -92,8 +92,8 @@ PyObject *gb_py_field_array_interface(PyObject *self, void *unused) {
     gb_py_field *f = of(self);
     if (gb_py_field_expressible(f, "__array_interface__") < 0) return NULL;
     if (PyDataType_HASFIELDS(f->dtype->descr) &&
-        !f->dtype
-             ->format) /* fields that lie elsewhere than a list of them says: __array__ is exact */
+        !f->dtype->format) /* structured dtypes whose offsets differ from their packed ones:
+                              __array__ is exact */
         return PyErr_Format(
             PyExc_AttributeError,
             "this Field has no __array_interface__: NumPy would read %R as another dtype",

@@ -77,7 +77,7 @@ static int read_key(PyObject *self, PyObject *key, gb_py_cut *cuts) {
     return gb_py_cuts(key, g->ndim, g->shape, cuts, 1);
 }
 
-/* One element comes to the host; what NumPy would select, cupy selects. */
+/* An element is copied to the host; other keys are cupy's, whose selection is NumPy's. */
 static PyObject *device_item(gb_py_field *f, const gb_py_cut *cuts, PyObject *key) {
     GB_PY_OWNED PyObject *part = cuts ? make_view(f, cuts) : NULL,
                          *host = part ? gb_py_on_host((gb_py_field *)part) : NULL;
@@ -139,7 +139,7 @@ static int copy_into(PyObject *self, PyObject *key, PyObject *value) {
     return part ? gb_py_copy_objects(part, value, NPY_UNSAFE_CASTING, NULL) : -1;
 }
 
-/* A number of Python's own, likewise. What the key is refused for, NumPy says. */
+/* Write a Python number to one element. NumPy raises the error for a refused key. */
 static int fill_part(PyObject *self, PyObject *key, PyObject *value) {
     gb_py_field *f = (gb_py_field *)self;
     gb_py_cut cuts[GB_MAXDIMS];
@@ -178,7 +178,7 @@ static int positional_assign(PyObject *self, PyObject *key, PyObject *value) {
     return apart ? PyObject_SetItem(array, plain, apart) : -1;
 }
 
-/* Values that say what their indices mean, into a Field that says so too. */
+/* Values with names into a Field with names. */
 static int named_assign(PyObject *self, PyObject *key, PyObject *value) {
     gb_py_cut cuts[GB_MAXDIMS];
     int view = read_key(self, key, cuts), rc = -1;

@@ -86,7 +86,7 @@ static int read_order(const gb_py_field *f, PyObject *dims, int32_t *codes) {
                                   : gb_py_dims(dims, "dims", codes, GB_MAXDIMS);
 }
 
-/* The order as a tuple, where a list, an array or several arguments say it. New reference. */
+/* The order as a tuple: from a list, an array or several arguments. New reference. */
 static PyObject *given_order(const gb_py_field *f, PyObject *const *args, Py_ssize_t nargs) {
     /* a text is a letter for each index, but for the one index of a Field, called "Cell" */
     int name = PyUnicode_Check(args[0]) && f->geometry.ndim == 1 && gb_py_has_own_names(f);

@@ -163,7 +163,7 @@ PyTypeObject *gb_py_type_for(PyTypeObject *asked, gb_py_location location) {
     if (asked == gb_py_FieldType || asked == fits) return fits;
     if (PyType_IsSubtype(asked, fits)) return asked; /* a subclass */
     PyObject *type = gb_py_upcall_to(GB_PY_UP_TYPE_AT, "(OO)", (PyObject *)asked, (PyObject *)fits);
-    Py_XDECREF(type); /* the class that was asked for keeps it */
+    Py_XDECREF(type); /* the requested class holds the reference */
     return (PyTypeObject *)type;
 }
 
@@ -251,7 +251,7 @@ PyObject *gb_py_field_as(PyTypeObject *type, gb_py_field *from) {
     if (!(type = gb_py_type_for(type, from->location))) return NULL;
     if (type == Py_TYPE((PyObject *)from)) return Py_NewRef((PyObject *)from);
     if (from->lists) return gb_py_from_field(type, from);
-    gb_py_field *f = gb_py_field_alloc(type, -1); /* the plan goes along */
+    gb_py_field *f = gb_py_field_alloc(type, -1); /* the plan is shared, too */
     if (!f) return NULL;
     gb_py_field_share(f, from);
     f->geometry = from->geometry;

@@ -210,7 +210,7 @@ static PyObject *binary(int which, PyObject *a, PyObject *b) {
         if (which >= GB_PY_U_LESS)
             return gb_py_binary(gb_py_by_name, GB_PY_UP_STORAGE_BINARY, which, 0, a,
                                 b); /* reflected, the storage's order would lead */
-        Py_RETURN_NOTIMPLEMENTED;   /* the storage's operator comes next */
+        Py_RETURN_NOTIMPLEMENTED;   /* Python calls the storage's operator next */
     }
     return gb_py_binary(gb_py_field_quick, GB_PY_UP_FIELD_BINARY, which, gb_py_is_field(a), a, b);
 }
@@ -285,7 +285,7 @@ static PyType_Slot host_slots[] = {
     {0, NULL},
 };
 
-/* Methods of the type, which its objects do not have: attribute.h says why. */
+/* Methods of the type alone: see attribute.h. */
 static PyMethodDef protocols[] = {
     {"__array_function__", (PyCFunction)(void *)gb_py_field_array_function, METH_FASTCALL,
      GB_PY_DOC_Field___array_function__},

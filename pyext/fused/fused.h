@@ -21,8 +21,7 @@ long long gb_py_fused_saved(PyObject *self);
 /* Tells NumPy what the steps raised, once for each kind; -1 with an error. */
 int gb_py_fused_report(PyObject *self, const uint8_t *flags);
 
-/* ---- operand.c: what a bound call knows of each of its operands, and whether an object is such a
- * one ---- */
+/* ---- operand.c: the requirements of a bound call on each operand, and their check ---- */
 
 /* GIVEN_SAME: this very object; GIVEN_NUMBER: a number of this type, whatever its value. */
 enum { GB_PY_GIVEN_MEMORY, GB_PY_GIVEN_NUMBER, GB_PY_GIVEN_SAME };

@@ -115,7 +115,7 @@ int gb_py_given_writable(PyObject *obj) {
     return host && PyArray_ISWRITEABLE(host);
 }
 
-/* NumPy tells of a number that is too small for float32, too. */
+/* NumPy also warns of a number that is too small for float32. */
 static int put_real(char *to, int type, PyObject *number) {
     if (type == GB_F32 && PyFloat_CheckExact(number)) {
         double v = PyFloat_AsDouble(number);

@@ -48,7 +48,7 @@ typedef struct gb_py_entry {
 #define GB_PY_WAYS 8
 
 typedef struct gb_py_entries {
-    /* latest: the one last asked for, which is in its set too */
+    /* latest: the last one used, which is in its set too */
     gb_py_entry *latest, *sets[GB_PY_SETS][GB_PY_WAYS];
 } gb_py_entries;
 
@@ -60,7 +60,7 @@ typedef struct gb_py_gufunc_object {
     uint8_t (*kernel_types)[GB_GU_MAXARGS]; /* types of each kernel */
     gb_py_choice *choices;
     int32_t nchoices;
-    int asks_sizes;          /* core sizes of a call may have to be asked for (_sizes) */
+    int asks_sizes;          /* a call may have to compute core sizes in Python (_sizes) */
     PyObject *uniform_names; /* tuple of str */
     gb_py_entries *entries;
     gb_py_reducers *reducers; /* remembered reductions; NULL: none yet */

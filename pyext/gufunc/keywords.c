@@ -102,8 +102,7 @@ static int put_uniform(char *to, uint8_t type, PyObject *value) {
     return 1;
 }
 
-/* A value that needs more than a look: Python makes a bool, an int or a float of it, or says why
- * not. */
+/* Python converts any other value to a bool, an int or a float, or raises the error. */
 static int put_other(const gb_py_invocation *v, int i, char *to, PyObject *value) {
     GB_PY_OWNED PyObject *exact =
         gb_py_upcall_on((PyObject *)v->gufunc, GB_PY_OF_GUFUNC_UNIFORM, "(iO)", i, value);

@@ -169,7 +169,7 @@ int gb_py_arg_number(gb_py_arg *a, uint8_t type) {
  * the axis in full. Inputs that are broadcast along the axis do not count. Storages join them
  * alike. */
 
-/* The index of a dimension in a Field, which has it in full; -1: it has not. */
+/* The index of a dimension in a Field at its full size; -1: there is none. */
 static int axis_of(const gb_py_field *f, int32_t name, int64_t size) {
     for (int d = 0; d < f->geometry.ndim; d++)
         if (f->geometry.dims[d] == name) return f->geometry.shape[d] == size ? d : -1;

@@ -16,7 +16,7 @@ static int is_it(const gb_py_entry *e, const int64_t *encoding, int64_t n) {
     return e->n == n && memcmp(e->encoding, encoding, (size_t)n * sizeof *encoding) == 0;
 }
 
-/* The entry at a place comes to the front of its set. */
+/* Move the entry at a place to the front of its set. */
 static gb_py_entry *to_front(gb_py_entries *all, gb_py_entry **set, int way, gb_py_entry *e) {
     for (int k = way; k > 0; k--) set[k] = set[k - 1];
     return all->latest = set[0] = e;

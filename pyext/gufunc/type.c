@@ -9,7 +9,7 @@
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
 
-/* The types of kernels from number first on, kept here: a forked child asks too. */
+/* The types of kernels from number first on, kept in C because a forked child needs them. */
 static int fetch_types(gb_py_gufunc_object *g, int first) {
     uint8_t (*types)[GB_GU_MAXARGS] =
         realloc(g->kernel_types, (size_t)(g->info.nkernels + 1) * sizeof *types);

@@ -6,7 +6,7 @@
 #define PY_UFUNC_UNIQUE_SYMBOL gridbuf_UFUNC_API
 #include <numpy/ufuncobject.h>
 
-/* ---- which dtype a call gives, asked of NumPy once ---- */
+/* ---- dtypes of results: NumPy decides once for each combination ---- */
 
 /* Of numbers and bools alone. */
 static int code_of(PyArray_Descr *descr) {

@@ -1,6 +1,6 @@
-/* broadcast.c: an input that is repeated along some indices, written out. NumPy asks much of a loop
- * over several indices, and its loops are short where the fastest index is: of small arrays that is
- * most of a call. */
+/* broadcast.c: an input that is repeated along some indices, written out. NumPy's iterator over
+ * several indices is slow, and its loops are short where the fastest index is: of small arrays that
+ * is most of a call. */
 #include "named.h"
 
 #define SMALL (32 << 10) /* bytes that are written more quickly than NumPy's iterator is made */
@@ -83,7 +83,7 @@ static void write_level(char *to, const char *from, const written *w, int level)
             write_level(to + i * size, from + i * w->stride[level], w, level - 1);
 }
 
-PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh) {
+PyObject *gb_py_materialise(PyArrayObject *view, PyArrayObject *target, int fresh) {
     written w;
     npy_intp count = measure(view, target, &w), strides[GB_PY_STORAGE_AXES] = {0},
              shape[GB_PY_STORAGE_AXES];

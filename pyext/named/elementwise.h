@@ -6,8 +6,8 @@
 #include "../core/dtype.h"
 
 /* An operand: element 0, bytes from one element to the next along each index (0: repeated), and
- * NumPy's type number in the machine's byte order. -1 as type: its elements are not where that type
- * asks for them. */
+ * NumPy's type number in the machine's byte order. Type -1: misaligned elements, or another byte
+ * order. */
 typedef struct gb_py_elements {
     char *data;
     const int64_t *strides;
@@ -22,14 +22,14 @@ gb_py_elements gb_py_elements_at(char *data, const int64_t *strides, int ndim, P
 /* Of an array whose shape the caller has compared. */
 gb_py_elements gb_py_elements_of_array(PyArrayObject *array);
 
-/* A number as an operand of that type, in room of 16 bytes; `strides` are zeros. Its type is -1
- * where NumPy may have something to say about the conversion. */
+/* A number as an operand of that type, in room of 16 bytes; `strides` are zeros. Type -1: NumPy may
+ * warn of the conversion. */
 gb_py_elements gb_py_elements_of_number(PyObject *number, int type, void *room,
                                         const int64_t *strides);
 
-/* out = ufunc(*in). 1: done, and NumPy has been told of floating-point errors. 0: for NumPy,
- * nothing has been written: another loop than that of exactly these types, operands that overlap,
- * rows that are not contiguous. -1: an error is set. */
+/* out = ufunc(*in). 1: done, and floating-point errors were reported to NumPy. 0: nothing has been
+ * written, and NumPy has to compute: the ufunc's loop is for other types, operands overlap, or rows
+ * are not contiguous. -1: an error is set. */
 int gb_py_elementwise_into(PyObject *ufunc, const gb_py_elements *in, int n,
                            const gb_py_elements *out, const int64_t *shape, int ndim);
 

@@ -8,7 +8,7 @@ static INLINED int cut_by(PyObject *part, int64_t n, int axis, gb_py_cut *c, int
         Py_ssize_t start, stop, step;
         if (PySlice_Unpack(part, &start, &stop, &step) < 0) return GB_PY_KEY_ERROR;
         Py_ssize_t length = PySlice_AdjustIndices(n, &start, &stop, step);
-        if (length == 0) start = 0, step = 1; /* as NumPy has it */
+        if (length == 0) start = 0, step = 1; /* as in NumPy */
         if (length == 1 && of_field) step = step < 0 ? -1 : 1;
         *c = (gb_py_cut){start, step, length, n, 1};
         return GB_PY_KEY_VIEW;

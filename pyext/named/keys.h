@@ -9,8 +9,8 @@ typedef struct gb_py_cut {
     int keep;
 } gb_py_cut;
 
-/* An element is what integers alone select: with an ellipsis it is a view without indices, as NumPy
- * has it. */
+/* Integers alone select an element; with an ellipsis they select a view without indices, as in
+ * NumPy. */
 enum { GB_PY_KEY_ERROR = -1, GB_PY_KEY_OTHER, GB_PY_KEY_VIEW, GB_PY_KEY_ELEMENT };
 
 /* Fills in the cut of each index; other keys are lists, masks, arrays, ... Of a Field wrong keys

@@ -1,5 +1,5 @@
-/* named.h: NumPy by the names of indices, for Fields and storages on the host: what C answers by
- * itself. NotImplemented: gridbuf/named/ has to. */
+/* named.h: NumPy by the names of indices, for Fields and storages on the host: the fast paths in C.
+ * NotImplemented: gridbuf/named/ answers. */
 #pragma once
 
 #include "../field/field.h"
@@ -9,15 +9,15 @@
 
 /* ---- broadcast.c ---- */
 
-/* An input of the target's dtypes and indices with the elements that NumPy would repeat; `fresh`:
- * it may be the target. NULL without an error: nothing to gain. */
-PyObject *gb_py_storage_spread(PyArrayObject *view, PyArrayObject *target, int fresh);
+/* Copy a broadcast operand into memory of the target's shape and order, into the target itself if
+ * `fresh`. NULL without an error: plain broadcasting is as fast. */
+PyObject *gb_py_materialise(PyArrayObject *view, PyArrayObject *target, int fresh);
 
 /* ---- alike.c ---- */
 
 /* A ufunc of Fields with the same indices. */
 PyObject *gb_py_alike(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
-/* How an operand beside the Field `lead` enters the question for the dtype; -1: not for here. */
+/* gb_py_code_of for an operand beside the Field `lead`; -1: no fast path. */
 int gb_py_field_code_beside(PyObject *obj, const gb_py_field *lead);
 
 /* ---- ufuncs.c ---- */
@@ -31,8 +31,7 @@ PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kw
 
 /* A reduction by of_numpy(array, axis). */
 PyObject *gb_py_reduced_by(PyObject *of_numpy, PyObject *obj, PyObject *axis);
-/* The arguments of __array_function__, where they ask for a reduction of self with nothing but an
- * axis. */
+/* Run __array_function__ where its arguments are a reduction of self with nothing but an axis. */
 PyObject *gb_py_function_reduced(PyObject *self, PyObject *function, PyObject *args,
                                  PyObject *kwargs);
 /* The arguments of __array_ufunc__, likewise. */

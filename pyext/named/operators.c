@@ -75,25 +75,27 @@ PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a) {
 }
 
 /* b NULL: of one operand. */
-static PyObject *asked(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b,
-                       PyObject *out) {
+static PyObject *call_operator(gb_py_quick quick, gb_py_upcall fallback, int which, PyObject *a,
+                               PyObject *b, PyObject *out) {
     PyObject *in[2] = {a, b}, *result = quick(gb_py_ufuncs[which], in, b ? 2 : 1, out);
     if (result != Py_NotImplemented) return result;
     Py_DECREF(result);
-    PyObject *function = gb_py_upcall_get(who);
+    PyObject *function = gb_py_upcall_get(fallback);
     return function ? PyObject_CallFunctionObjArgs(function, gb_py_ufuncs[which], a, b, NULL)
                     : NULL;
 }
 
-PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours, PyObject *a,
+PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall fallback, int which, int ours, PyObject *a,
                        PyObject *b) {
     int other = ours ? as_unary(which, a, b) : which;
-    return other == which ? asked(quick, who, which, a, b, NULL) : gb_py_unary(quick, other, a);
+    return other == which ? call_operator(quick, fallback, which, a, b, NULL)
+                          : gb_py_unary(quick, other, a);
 }
 
-PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b) {
+PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall fallback, int which, PyObject *a,
+                         PyObject *b) {
     int other = as_unary(which, a, b);
-    return asked(quick, who, other, a, other == which ? b : NULL, a);
+    return call_operator(quick, fallback, other, a, other == which ? b : NULL, a);
 }
 
 /* ---- __array_ufunc__ ---- */
@@ -119,7 +121,8 @@ static int operands(PyObject *args, PyObject *kwargs, PyObject **in, PyObject **
     return (int)n - 2;
 }
 
-PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs) {
+PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall fallback, PyObject *args,
+                            PyObject *kwargs) {
     PyObject *in[2], *out;
     int inputs = operands(args, kwargs, in, &out);
     if (inputs < 0) return NULL;
@@ -127,7 +130,7 @@ PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args,
         inputs ? quick(PyTuple_GetItem(args, 0), in, inputs, out) : Py_NewRef(Py_NotImplemented);
     if (quickly != Py_NotImplemented) return quickly;
     Py_DECREF(quickly);
-    PyObject *function = gb_py_upcall_get(who);
+    PyObject *function = gb_py_upcall_get(fallback);
     return function ? PyObject_Call(function, args, kwargs) : NULL;
 }
 

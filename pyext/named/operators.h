@@ -67,15 +67,17 @@ int gb_py_code_of_number(PyObject *obj);
 extern int
     gb_py_weak_numbers; /* NumPy 2: a Python number takes the array's dtype, whatever its value */
 
-/* A type's own way for one operand or two, into `out` or, without one, something new:
- * NotImplemented where it needs thought. Then `who` is asked, in Python, or the ufunc of one
- * operand. `ours`: a is of the type, so that a ** 2 is a square. */
+/* A type's fast path for one operand or two, into `out` or, without one, a new object.
+ * NotImplemented: Python's `fallback` is called, or the ufunc of one operand. `ours`: a is of the
+ * type, so that a ** 2 is a square. */
 typedef PyObject *(*gb_py_quick)(PyObject *ufunc, PyObject *const *in, int n, PyObject *out);
 PyObject *gb_py_unary(gb_py_quick quick, int which, PyObject *a);
-PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall who, int which, int ours, PyObject *a,
+PyObject *gb_py_binary(gb_py_quick quick, gb_py_upcall fallback, int which, int ours, PyObject *a,
                        PyObject *b);
-PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall who, int which, PyObject *a, PyObject *b);
-PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall who, PyObject *args, PyObject *kwargs);
+PyObject *gb_py_in_place(gb_py_quick quick, gb_py_upcall fallback, int which, PyObject *a,
+                         PyObject *b);
+PyObject *gb_py_array_ufunc(gb_py_quick quick, gb_py_upcall fallback, PyObject *args,
+                            PyObject *kwargs);
 
 /* With out= by its name: NumPy frowns on a third argument of maximum. b NULL: of one operand. */
 PyObject *gb_py_ufunc_into(PyObject *ufunc, PyObject *a, PyObject *b, PyObject *target);

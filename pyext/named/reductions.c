@@ -121,8 +121,8 @@ static PyObject *of_numpy(PyObject *function) {
     return whole && PyDict_Check(whole) ? PyDict_GetItemWithError(whole, function) : NULL;
 }
 
-/* reduced(function, obj, axis): NumPy's function with nothing but an axis; NotImplemented where
- * there is more to be asked. */
+/* reduced(function, obj, axis): NumPy's function with an axis at most; NotImplemented for anything
+ * else. */
 PyObject *gb_py_reduced(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 3)
         return PyErr_Format(PyExc_TypeError,

@@ -240,7 +240,7 @@ static PyObject *input_for(const resolution *known, int i, PyObject *obj, PyArra
                                                          : NULL;
     if (!view) return NULL;
     PyObject *all = PyArray_NDIM((PyArrayObject *)view) == PyArray_NDIM(target)
-                        ? gb_py_storage_spread((PyArrayObject *)view, target, fresh)
+                        ? gb_py_materialise((PyArrayObject *)view, target, fresh)
                         : NULL;
     return all || PyErr_Occurred() ? all : Py_NewRef(view);
 }

@@ -60,11 +60,11 @@ static PyObject *in_order(PyArrayObject *array, const answer *a) {
     return a->permuted ? PyArray_Transpose(array, &permute) : PyArray_View(array, NULL, NULL);
 }
 
-/* `array` has the indices `own`, which `names` says for Python. NULL without an error: Python has
- * to. */
+/* Put `array`, with the indices `own` (`names` for Python), into the call's order. NULL without an
+ * error: for Python. */
 static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, PyObject *asked,
                           PyObject *needed, PyObject *backend) {
-    int n = PyArray_NDIM(array), told = 1;
+    int n = PyArray_NDIM(array), status = 1;
     if (n > GB_PY_STORAGE_AXES) return NULL;
     answer a;
     GB_PY_OWNED PyObject *dtype = Py_NewRef((PyObject *)PyArray_DESCR(array));
@@ -78,8 +78,8 @@ static PyObject *for_call(PyArrayObject *array, PyObject *own, PyObject *names, 
     if (known->known && memcmp(&known->asked, q, sizeof *q) == 0) return in_order(array, known);
     GB_PY_OWNED PyObject *shape = gb_py_ints_tuple((const int64_t *)PyArray_DIMS(array), n),
                          *strides = gb_py_ints_tuple((const int64_t *)PyArray_STRIDES(array), n);
-    if (!shape || !strides || (told = ask(&a, names, shape, strides)) <= 0) {
-        if (told < 0 &&
+    if (!shape || !strides || (status = ask(&a, names, shape, strides)) <= 0) {
+        if (status < 0 &&
             (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)))
             PyErr_Clear(); /* Python's way raises the full error */
         return NULL;

@@ -56,8 +56,8 @@ static int same_cuts(const gb_py_cut *a, const gb_py_cut *b, int n) {
     return 1;
 }
 
-/* For each index its size, and what is taken: (first, step, how many), or an int where the index
- * goes. */
+/* For each index its size, and the selection: (first, step, count), or an int where the index is
+ * dropped. */
 static PyObject *picks(int n, const gb_py_cut *cuts) {
     PyObject *all = PyTuple_New(n);
     for (int i = 0; all && i < n; i++) {

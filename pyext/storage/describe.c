@@ -1,5 +1,5 @@
-/* describe.c: what __gt_interface__ says of the host's memory. Of plain arrays, host Fields and
- * host storages it is known without asking. */
+/* describe.c: the host entry of __gt_interface__. Plain arrays, host Fields and host storages need
+ * no Python for it. */
 #include "storage.h"
 #include "../core/attribute.h"
 #include "../field/field.h"
@@ -44,8 +44,8 @@ static memory of_array(PyArrayObject *a, gb_py_dtype *dtype) {
                     !PyArray_ISWRITEABLE(a)};
 }
 
-/* A Storage's _told(): its host entry of __gt_interface__; None: for Python to ask. */
-PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
+/* A Storage's _host_entry(): its host entry of __gt_interface__; None: for Python to ask. */
+PyObject *gb_py_storage_host_entry(PyObject *self, PyObject *unused) {
     PyArrayObject *host = gb_py_storage_host(self);
     char letters[GB_PY_STORAGE_AXES + 1];
     if (!host) Py_RETURN_NONE;
@@ -64,7 +64,7 @@ PyObject *gb_py_storage_told(PyObject *self, PyObject *unused) {
     return entry(&m, dims, acquire, touch);
 }
 
-/* Numbers have a typestr that says it all. */
+/* A typestr describes numbers completely. */
 static int is_number_type(const gb_py_dtype *dtype) {
     int type = dtype->descr->type_num;
     return dtype->typestr && (PyTypeNum_ISNUMBER(type) || PyTypeNum_ISFLOAT(type));
@@ -80,17 +80,17 @@ static PyObject *of_field(gb_py_field *f) {
 
 static PyObject *of_ndarray(PyArrayObject *array) {
     GB_PY_OWNED gb_py_dtype *dtype = gb_py_dtype_of(PyArray_DESCR(array));
-    if (!dtype) PyErr_Clear(); /* Python objects: gridbuf.interface says why not */
+    if (!dtype) PyErr_Clear(); /* Python objects: gridbuf.interface raises the error */
     if (!dtype || !is_number_type(dtype)) Py_RETURN_NONE;
     memory m = of_array(array, dtype);
     return entry(&m, Py_None, Py_None, Py_None);
 }
 
-/* host_description(obj): what gridbuf.interface.read says of its host memory; None: for Python to
- * find. */
+/* host_description(obj): the host memory as gridbuf.interface.read describes it; None: for Python
+ * to find. */
 PyObject *gb_py_host_description(PyObject *self, PyObject *obj) {
     if (PyArray_CheckExact(obj)) return of_ndarray((PyArrayObject *)obj);
     if (Py_TYPE(obj) == gb_py_HostFieldType) return of_field((gb_py_field *)obj);
-    if (gb_py_plain_storage(obj)) return gb_py_storage_told(obj, NULL);
+    if (gb_py_plain_storage(obj)) return gb_py_storage_host_entry(obj, NULL);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

@@ -1,4 +1,4 @@
-/* record.c: the record that a Storage is: made and let go, and what is asked of it most. */
+/* record.c: the record of a Storage: construction, release, and its most used attributes. */
 #include "storage.h"
 
 PyTypeObject *gb_py_StorageType, *gb_py_last_storage_type;

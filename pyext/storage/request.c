@@ -99,7 +99,7 @@ PyObject *gb_py_known_storage(PyObject *self, PyObject *const *args, Py_ssize_t 
 }
 
 /* known_like(answers, data, dtype, spec, zero, word): the same for a storage like the data; word: a
- * str or None, what else is asked for. */
+ * str or None, a further part of the key. */
 PyObject *gb_py_known_like(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 6)
         return PyErr_Format(PyExc_TypeError,

@@ -38,7 +38,7 @@ PyArrayObject *gb_py_plain_storage(PyObject *obj);
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 
 /* describe.c */
-PyObject *gb_py_storage_told(PyObject *self, PyObject *unused);
+PyObject *gb_py_storage_host_entry(PyObject *self, PyObject *unused);
 
 /* cut.c */
 int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts);

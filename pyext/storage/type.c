@@ -63,15 +63,14 @@ static PyMethodDef methods[] = {
     {"_of", (PyCFunction)(void *)of, METH_FASTCALL | METH_CLASS, "A storage over these buffers."},
     {"__array_ufunc__", (PyCFunction)(void *)gb_py_storage_array_ufunc,
      METH_VARARGS | METH_KEYWORDS, "What NumPy's ufuncs ask."},
-    {"_told", gb_py_storage_told, METH_NOARGS,
+    {"_host_entry", gb_py_storage_host_entry, METH_NOARGS,
      "The memory of a host storage as __gt_interface__ describes it; else None."},
     {"_inside", gb_py_storage_inside, METH_NOARGS,
      "A view without the halo; NotImplemented where there is a device buffer."},
     {NULL},
 };
 
-/* ---- operators: what named/ufuncs.c knows, else gridbuf/named/operators.py decides ----
- */
+/* ---- operators: named/ufuncs.c, else gridbuf/named/operators.py ---- */
 
 static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_by_name, which, a); }
 
@@ -95,12 +94,12 @@ static PyType_Slot type_slots[] = {
     {Py_tp_methods, methods},
     {Py_mp_subscript, gb_py_storage_subscript},
     {Py_mp_ass_subscript, gb_py_storage_assign},
-    {Py_sq_item, gb_py_item}, /* iter() and `in` ask for it */
+    {Py_sq_item, gb_py_item}, /* for iter() and `in` */
     GB_PY_OPERATOR_SLOTS,
     {0, NULL},
 };
 
-/* ---- methods of the type, which its objects do not have: core/attribute.h says why ---- */
+/* ---- methods of the type alone: see core/attribute.h ---- */
 
 static PyMethodDef protocols[] = {
     {"__array_function__", (PyCFunction)(void *)gb_py_storage_array_function, METH_FASTCALL,

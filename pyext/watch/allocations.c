@@ -23,7 +23,7 @@
 
 enum owner { NUMPY, GRIDBUF, NUMPY_ZEROS };
 
-/* The blocks of one size that one line asked for. */
+/* The blocks of one size from one line. */
 typedef struct {
     PyObject *file; /* a reference */
     int64_t line, bytes, owner;
@@ -38,7 +38,7 @@ static struct {
     entry *lines;   /* room for all there may be: untouched pages cost nothing */
     int32_t *index; /* numbers of lines, from 1 on, by their hash */
     int64_t n_lines;
-    int64_t faults_before, asked; /* page faults so far, and when they were asked for */
+    int64_t faults_before, asked; /* page faults at the last look, and its time */
     int32_t touched[TOUCHED];     /* lines that took blocks since then */
     int n_touched;
 } watch;
@@ -296,8 +296,8 @@ PyObject *gb_py_watch_lines(PyObject *self, PyObject *none) {
     return list;
 }
 
-/* (file, line, bytes, how many blocks had been taken before it, owner) of the block that an
- * address lies in; None: not known. */
+/* (file, line, bytes, number of blocks taken before it, owner) of the block that has an address;
+ * None: unknown. */
 PyObject *gb_py_watch_block(PyObject *self, PyObject *address) {
     unsigned long long at = PyLong_AsUnsignedLongLong(address);
     if (at == (unsigned long long)-1 && PyErr_Occurred()) return NULL;

@@ -69,7 +69,7 @@ static known_code *code_of(PyObject *code) {
 static known_code *code_of_frame(PyObject *frame) {
     PyObject *code = (PyObject *)PyFrame_GetCode((PyFrameObject *)frame);
     known_code *known = code_of(code);
-    Py_DECREF(code); /* the frame has it */
+    Py_DECREF(code); /* the frame holds a reference */
     return known;
 }
 

@@ -159,9 +159,8 @@ def exchange(new: Path, old: Path) -> bool:
     """
     with suppress(AttributeError):
         rename = ctypes.CDLL(None, use_errno=True).renameat2
-        if (
-            rename(-100, os.fsencode(new), -100, os.fsencode(old), 2) == 0
-        ):  # AT_FDCWD, RENAME_EXCHANGE
+        # AT_FDCWD, RENAME_EXCHANGE
+        if rename(-100, os.fsencode(new), -100, os.fsencode(old), 2) == 0:
             return True
     aside = old.with_name(name_for(old))
     _own.add(aside.name)

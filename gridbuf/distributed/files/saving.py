@@ -60,9 +60,8 @@ def blockwise(context: Context, one: FieldInfo) -> tuple[End, list[Index]]:
             for i, count in zip(block.index, there.counts[block.tile], strict=True)
         )
         rank = there.rank_of(there.number_at(block.tile, index))
-        owners.append(
-            block.number % context.size if rank is None else rank
-        )  # land has faces, beside blocks
+        # Land has faces, beside blocks
+        owners.append(block.number % context.size if rank is None else rank)
     end = context.by_places(one, cut, owners)
     return end, pieces
 
@@ -89,9 +88,10 @@ def in_slabs(context: Context, one: FieldInfo, dims: Sequence[str]) -> End:
     ]
     cut = cut_into(extents, pieces)
     tiles = pairwise(Decomposition(cut, context.size).first)
+    # Tile t begins with rank t, so that all ranks have work
     owners = [
         (i + t) % context.size for t, (first, end) in enumerate(tiles) for i in range(end - first)
-    ]  # each begins elsewhere
+    ]
     return context.by_places(one, cut, owners)
 
 

@@ -157,9 +157,8 @@ class NumpyFiles:
         start, dtype = self.examine(folder, name, entry, shape), dtype_of(entry["dtype"])
         if prod(shape) and target.size:
             values: Any = np.memmap(folder / f"{name}.npy", raw(dtype), "r", start, tuple(shape))
-            target[...] = values[(*box, ...)].view(
-                dtype
-            )  # without dims too an array: a number would forget its byte order
+            # Without dims too an array: a number would forget its byte order
+            target[...] = values[(*box, ...)].view(dtype)
 
 
 def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -293,10 +292,8 @@ class ZarrArrays:
                 array = self._open.get((folder, name)) or zarr.open_array(
                     str(folder / name), mode="r", zarr_format=3
                 )
-                found, files = (
-                    array.dtype.newbyteorder("="),
-                    array.shards or array.chunks,
-                )  # Zarr swaps bytes itself
+                # Zarr swaps bytes itself
+                found, files = array.dtype.newbyteorder("="), array.shards or array.chunks
         except FileNotFoundError:
             raise ValueError(f"path: its array {name!r} is missing in {str(folder)!r}") from None
         except Exception as error:  # of the store's metadata

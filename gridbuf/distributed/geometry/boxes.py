@@ -11,9 +11,8 @@ from typing import NamedTuple
 Index = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]  # (low, high) along each of some dims
 Box = tuple[tuple[int, int], ...]
-Linear = tuple[
-    int, int, int
-]  # sign * x[axis] + shift, as (axis, sign, shift); sign 0 is a constant
+# sign * x[axis] + shift, as (axis, sign, shift); sign 0 is a constant
+Linear = tuple[int, int, int]
 
 
 class Map(NamedTuple):

@@ -30,7 +30,7 @@ class Geometry(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a link of the user's says of signs and of components of vectors.
+    """Signs and components of vectors in a link that the user gave.
 
     The values of a vector's component `to` are those of the component `source`, with the sign. With
     neither the sign is every field's.
@@ -47,7 +47,7 @@ class Rule(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """What a rule for points beyond an edge makes of the values of a link.
+    """The effect of an edge rule on the values of a link.
 
     Values are multiplied by `sign`. `mirror` has the signs of the link's axes that are the rule's
     and turn no vector. `add`: values are added to those of the links before.
@@ -97,9 +97,8 @@ class LinkBuilder:
         self._around = lru_cache(maxsize=64)(self._find_around)
         self._crossings: dict[Index, list[tuple[str, Map]]] = {}
         self._parts: dict[Index, Topology] = {tuple(range(topology.ndim)): topology}
-        self._known: BoundedCache[list[Axis]] = BoundedCache(
-            256
-        )  # geometries, of which a program has a handful
+        # Geometries, of which a program has a handful
+        self._known: BoundedCache[list[Axis]] = BoundedCache(256)
         self.straight = not decomposition.has_land and all(
             seam.tile == tile and seam.map.moves_only
             for (tile, _, _), seam in topology.seams.items()
@@ -246,10 +245,8 @@ class LinkBuilder:
         found = {block.tile: [own]}
         for part, copies in topology.everywhere(block.tile, own):
             for tile, how in copies:
-                if (tile, how) != (
-                    block.tile,
-                    topology.here,
-                ):  # wider by what lies between two parts
+                # Wider by what lies between two parts
+                if (tile, how) != (block.tile, topology.here):
                     found.setdefault(tile, []).append(
                         tuple([(first - 1, last + 1) for first, last in how.of(part)])
                     )
@@ -314,9 +311,8 @@ class LinkBuilder:
             for (first, last), n in zip(own, topology.tiles[block.tile], strict=True)
             for gap in (first, 2 * n - last)
         ]
-        if any(
-            [0 < gap <= beyond for gap in gaps]
-        ):  # past a vertex of a cube the way may be shorter from its other tile
+        # Past a vertex of a cube the way may be shorter from its other tile
+        if any([0 < gap <= beyond for gap in gaps]):
             places |= {
                 (tile, how.of(part))
                 for part, copies in topology.everywhere(block.tile, own)
@@ -379,16 +375,17 @@ def kept(
 
 
 def linked(axes: Index, domain: Box, dst: int, src: Block, how: Map, box: Box) -> Link:
-    """The link of a box of a source block to what it is the image of, counted from a domain of the
+    """The link from a box of a source block to its image, counted from a domain of the
     destination.
     """
     target = how.back(box)
     at = tuple([(first - own) // 2 for (first, _), (own, _) in zip(target, domain, strict=True)])
     shape = tuple([(last - first) // 2 + 1 for first, last in target])
+    # Coordinates count halves of cells: // 2 is a face's own number, or that of a centre's cell
     source = [
         (sign * target[axis][0] + shift) // 2 - src.start[a]
         for a, axis, sign, shift in zip(axes, *how, strict=True)
-    ]  # of a face the whole, of a centre what is below
+    ]
     return Link(dst, src.number, at, shape, tuple(source), how.axes, how.signs)
 
 
@@ -431,9 +428,8 @@ class Scheduler:
 
     def __init__(self, builder: LinkBuilder, blocks: list[Block], rank: int) -> None:
         self.builder, self.blocks, self.rank = builder, blocks, rank
-        self._known: BoundedCache[Schedule] = BoundedCache(
-            256
-        )  # geometries, of which a program has a handful
+        # Geometries, of which a program has a handful
+        self._known: BoundedCache[Schedule] = BoundedCache(256)
 
     def halos(self, geometry: Geometry, corners: bool) -> Schedule:
         return self.find(

@@ -59,7 +59,7 @@ def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> lis
 
 
 def read_rule(given: dict[Any, Any], what: str) -> Rule:
-    """What a link's dict says of components and signs."""
+    """Components and signs in the dict of a link."""
     for key in given:
         if key not in ("sign", "from", "to"):
             raise ValueError(f"{what}: {key!r} in its dict; allowed are 'sign', 'from' and 'to'")

@@ -49,8 +49,8 @@ class Line(NamedTuple):
 
 
 class Axis:
-    """One axis of a tile, for fields at one position with one halo. Seams concern what lies outside
-    of `clear`.
+    """An axis of a tile, for fields at one position with one halo. Seams concern points outside of
+    `clear`.
 
     With land the block that keeps a point depends on all axes; the blocks that may need it are
     found axis by axis.

@@ -62,11 +62,8 @@ class Topology:
     def __init__(
         self, tiles: tuple[tuple[int, ...], ...], seams: Mapping[Side, Seam], names: tuple[str, ...]
     ) -> None:
-        self.tiles, self.seams, self.names = (
-            tiles,
-            dict(sorted(seams.items())),
-            names,
-        )  # sorted: all ranks walk alike
+        # Sorted: all ranks walk alike
+        self.tiles, self.seams, self.names = tiles, dict(sorted(seams.items())), names
         self.ndim = len(names)
         self.here = identity(self.ndim)
         self._strips: list[list[tuple[int, int, int, Seam]]] = [[] for _ in tiles]

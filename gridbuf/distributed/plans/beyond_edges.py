@@ -18,7 +18,7 @@ NO_EDGES = Edges((), "")
 
 
 class EdgePlanner:
-    """Plans what one plan fills beyond edges."""
+    """Links and constants of one plan beyond the edges of the grid."""
 
     def __init__(
         self, builder: LinkBuilder, scheduler: Scheduler, edges: Edges, corners: bool

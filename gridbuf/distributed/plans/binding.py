@@ -22,18 +22,14 @@ from gridbuf.distributed.plans.vectors import Sources
 from gridbuf.strides import packed
 
 ALIGNMENT = 16  # of chunks in a message
-SIGN, ADD, CLEAR = (
-    CopyProgram.SIGN,
-    CopyProgram.ADD,
-    CopyProgram.CLEAR,
-)  # modes of an entry, to be added up
-Entry = tuple[
-    int, int, Index, int, int, Index, Index, np.dtype[Any], int
-]  # one copy, as _core.CopyProgram takes it
+# Modes of an entry: a sum of these
+SIGN, ADD, CLEAR = CopyProgram.SIGN, CopyProgram.ADD, CopyProgram.CLEAR
+# One copy, as _core.CopyProgram takes it
+Entry = tuple[int, int, Index, int, int, Index, Index, np.dtype[Any], int]
 
 
 def aligned(nbytes: int) -> int:
-    """Bytes up to where the next chunk begins."""
+    """nbytes rounded up to ALIGNMENT: the offset of the next chunk."""
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
@@ -54,14 +50,13 @@ class Chunk(NamedTuple):
     nbytes: int
     shape: Index
     strides: Index  # in the message
-    place: Place  # in the field: where it comes from, or where it goes
+    place: Place  # in the field: source of a send, destination of a receive
     dtype: np.dtype[Any]
-    mode: int  # SIGN, where the sender changes it
+    mode: int  # SIGN where the sender flips the sign
 
 
-Chunked = tuple[
-    list[Chunk], int, int
-]  # a field's chunks as if it were alone, and its bytes with what aligns them, and without
+# Chunks of one field, counted from byte 0; its bytes with padding, and without
+Chunked = tuple[list[Chunk], int, int]
 
 
 class Message:
@@ -116,8 +111,8 @@ class Constant(NamedTuple):
 class Binding:
     """Turns links of fields into entries: bytes and strides."""
 
-    plain = False  # whether no link turns axes: then the rules of items make no difference
-    ruled = False  # whether links may be for one component alone
+    plain = False  # no link turns axes, so rules of items make no difference
+    ruled = False  # a link may be for one component alone
     edges = ""  # the rules for points beyond edges, as text
 
     def __init__(
@@ -133,7 +128,7 @@ class Binding:
 
     @property
     def orders(self) -> list[list[str]]:
-        """In which order of dims this rank gets each field's values."""
+        """The order of dims in which this rank receives each field."""
         return [list(bound.order) for bound in self.bounds]
 
     def work(self, field: int, schedule: Schedule) -> Work:

@@ -20,7 +20,7 @@ SEAL = 16  # bytes at the end of a message: the exchange's number, the values' c
 
 
 def poison_of(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """One element that no program has written."""
+    """An element of the pattern that marks points without a value."""
     if dtype.kind in "fc":
         return np.full(1, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
     return (
@@ -115,9 +115,8 @@ class Guard:
         self.incoming = incoming
         self.ledger = ledger
         self.fields: Sequence[Any] = ()  # of the exchange that begins
-        self._awaited: dict[
-            int, int
-        ] = {}  # by peer: which of its messages comes in the exchange under way
+        # By peer: which of its messages comes in the exchange under way
+        self._awaited: dict[int, int] = {}
 
     def close(self) -> None:
         """Seal the packed messages, and poison the points that the exchange fills."""

@@ -15,15 +15,14 @@ from gridbuf.distributed.geometry.linking import LinkBuilder
 from gridbuf.distributed.plans.layouts import HOST
 
 T = TypeVar("T")
-LISTS = {list, Blocks}  # of a field on several blocks
+LISTS = {list, Blocks}  # a field on several blocks
 
 
 class Quick(NamedTuple):
     """An exchange in one call of C."""
 
-    again: Callable[
-        ..., bool | None
-    ]  # None: something has to be checked, and nothing was done; False: under way
+    # True: ended; False: under way; None: nothing done, the general way has to check something
+    again: Callable[..., bool | None]
     finish: Callable[[], None]
 
 
@@ -92,9 +91,8 @@ class LocalTransport:
         self._back: CopyProgram | None = None
         self._program = CopyProgram(plan.slots(), plan.copies, plan.gpu)
         self._fields, self._blocks = len(plan.bounds), len(plan.blocks)
-        self._looked = (
-            False  # whether the plan has checked that no exchange of its own is under way
-        )
+        # Whether the plan has checked that no exchange of its own is under way
+        self._looked = False
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
         """The next exchanges take one frame of Python: Plan.start takes twice as many instructions

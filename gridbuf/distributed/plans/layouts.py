@@ -66,7 +66,7 @@ class Layout(NamedTuple):
     strides: tuple[int, ...]
     dims: tuple[str, ...]
     halo: Pairs | None
-    gpu: int | None = None  # the number of the GPU that has it; None: the host reaches it
+    gpu: int | None = None  # number of the GPU; None: memory of the host
 
 
 class Bound(NamedTuple):
@@ -78,13 +78,12 @@ class Bound(NamedTuple):
     dtype: np.dtype[Any]
     geometry: Geometry
     dims: tuple[str, ...]
-    # the dims that the grid does not cut, their extents, halo included, and how much of it that is
+    # Dims that the grid does not cut: name, extent with halo, and the halo's points
     extra: Extra
     layouts: tuple[Layout, ...]
-    order: tuple[
-        str, ...
-    ]  # of the dims, from slowest to fastest in memory: messages to this rank have it
-    key: int = -1  # one number for all bounds of a grid that differ in their names alone
+    # Dims from slowest to fastest in memory: the order of values in messages to this rank
+    order: tuple[str, ...]
+    key: int = -1  # equal for bounds of a grid that differ in their names alone
 
 
 def as_field(given: Any, name: str) -> _core.Field:
@@ -96,7 +95,7 @@ def as_field(given: Any, name: str) -> _core.Field:
         )
     if isinstance(given, _core.StorageBase):
         with wrapping.naming(name):
-            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # all that are made have one
+            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # StorageBase itself has no instances
     return wrapping.as_field(given, name)
 
 

@@ -28,7 +28,7 @@ from gridbuf.docstrings import as_in
 from gridbuf.names import joined
 
 NOT_YET = Quick(lambda *fields: None, lambda: None)
-MOST_DISTANCES = 16  # remembered by a plan
+MOST_DISTANCES = 16  # entries of Plan._apart
 T = TypeVar("T")
 Slot = tuple[str, np.dtype[Any], Index, Index, bool, tuple[str, ...], Pairs | None]
 
@@ -59,10 +59,8 @@ class Handle:
         True
         """
         if not self._done:
-            given_up, self._given_up = (
-                self._given_up,
-                True,
-            )  # for an error: the plan may then be started again
+            # An error leaves it True: the plan may be started again
+            given_up, self._given_up = self._given_up, True
             self._done = self._transport.test(self._exchange)
             self._given_up = given_up
         return self._done
@@ -87,11 +85,11 @@ class Handle:
         """
         try:
             seconds = read_timeout(timeout)
-        except (TypeError, ValueError) as error:  # the peers' next exchange would wait
+        except (TypeError, ValueError) as error:  # peers would wait in their next exchange
             self._plan._failed(error)
             raise
         if not self._done:
-            self._given_up = True  # unless it returns
+            self._given_up = True  # an error leaves the exchange to the next start
             self._transport.wait(self._exchange, seconds)
             self._done = True
 
@@ -175,14 +173,12 @@ class Plan:
             for constant in work.fills
         ]
         self._transport = engine.prepare(self)
-        self._apart: set[tuple[int, ...]] = (
-            set()
-        )  # distances of interleaving fields without a common element
+        # Distances between fields that interleave and were found to share no element
+        self._apart: set[tuple[int, ...]] = set()
         self._under_way: weakref.ref[Handle] | None = None
         self._again, self._finish = NOT_YET
-        self.twice: Plan | None = (
-            None  # in debug mode: the plan that gives points their owner's values
-        )
+        # Debug mode: the plan that gives points their owner's values, for a comparison
+        self.twice: Plan | None = None
 
     @cached_property
     def copies(self) -> list[Entry]:
@@ -280,9 +276,8 @@ class Plan:
         """
         handle = Handle(self, self._transport, self._given(fields, self._transport.start))
         self._under_way = weakref.ref(handle)
-        if (
-            self.twice is not None and self.gpu is None
-        ):  # the handshake has compared GRIDBUF_DEBUG on both ranks
+        # The handshake has compared GRIDBUF_DEBUG on both ranks
+        if self.twice is not None and self.gpu is None:
             names = [
                 f"{bound.name} on block {block.index}"
                 for bound in self.bounds

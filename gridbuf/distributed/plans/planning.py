@@ -22,7 +22,7 @@ from gridbuf.distributed.plans.layouts import Bound, Layout, as_field, bind, lay
 from gridbuf.distributed.plans.plan import Plan, on_blocks
 from gridbuf.distributed.plans.vectors import Item, Sources, items_of, refuse_item, sources_of
 
-MOST_LAYOUTS = 1024  # numbered layouts; as many Fields as are alive
+MOST_LAYOUTS = 1024  # numbered layouts; a Field has its entry as long as it lives
 MOST_PLANS = 64  # kept plans
 MOST_BOUNDS = 1024  # bound fields that a grid remembers
 P = TypeVar("P")
@@ -94,7 +94,7 @@ class Planner:
         crossings = [how for _, how in builder.crossings(tuple(range(builder.whole.ndim)))]
         self._crosses, self._turns = bool(crossings), any(how.turns for how in crossings)
         self._bounds: dict[tuple[int, ...], Bound] = {}  # by the numbers of a field's layouts
-        self._works: dict[Any, Work] = {}  # shared by fields that differ in their places alone
+        self._works: dict[Any, Work] = {}  # shared by fields that differ in their slots alone
         self._keys = self._plans = 0
 
     def plan(

@@ -18,7 +18,7 @@ from gridbuf import _core
 from gridbuf.distributed.arguments import read_switch
 from gridbuf.distributed.plans.binding import Message
 
-LEAST = 4096  # bytes: packing less costs no more than looking up where it lies
+LEAST = 4096  # bytes: packing a smaller message costs no more than looking its place up
 
 
 class Inside(NamedTuple):

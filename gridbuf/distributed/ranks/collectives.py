@@ -200,7 +200,7 @@ class Collectives:
         return found
 
     def duplicated(self) -> Any:
-        """One more duplicate."""
+        """A further duplicate of the communicator, which all ranks make."""
         comm, request = self.channel.comm.Idup()
         self._wait(request.Test, lambda: "the other ranks", range(self.size), [request], comm)
         return comm
@@ -291,8 +291,8 @@ class Collectives:
             leave(pending)
 
     def _next(self, late: set[int]) -> int:
-        """One of these ranks whose message has arrived. Another rank may be ahead, and have sent
-        the message of its next call.
+        """A peer among these whose message has arrived. Another rank may be ahead, and have
+        sent the message of its next call.
         """
         comm, status = self.channel.comm, MPI.Status()
 
@@ -323,7 +323,7 @@ class RollCall:
         self._sent: set[int] = set()
 
     def polling(self, done: Callable[[], bool]) -> Callable[[], bool]:
-        """The same question, with the roll call while the answer is no."""
+        """`done` as a function that sends and answers roll calls while the call waits."""
 
         def poll() -> bool:
             if done():

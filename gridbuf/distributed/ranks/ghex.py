@@ -67,9 +67,8 @@ class GHEXEngine(MPIEngine):
                 f" {error}"
             ) from error
         super().__init__(comm, timeout, aware)
-        self.patterns: dict[
-            Any, tuple[Any, list[Any]]
-        ] = {}  # before the context: an object's attributes go in this order
+        # Before the context, since attributes are released in this order
+        self.patterns: dict[Any, tuple[Any, list[Any]]] = {}
         self.context: Any = None
         _engines.add(self)
 
@@ -117,9 +116,8 @@ class GHEXEngine(MPIEngine):
         for layout in bound.layouts:
             if min(layout.shape) < 2:
                 yield f"an axis of length {min(layout.shape)}"
-            if (
-                min(layout.strides) != bound.dtype.itemsize
-            ):  # GHEX reads rows as if their elements touched
+            # GHEX reads rows as if their elements touched
+            if min(layout.strides) != bound.dtype.itemsize:
                 yield f"strides of {layout.strides}"
         for axis, pair in zip(bound.geometry.axes, bound.geometry.halos, strict=True):
             if max(pair) > self.least[axis]:
@@ -205,9 +203,8 @@ class GHEXTransport:
                 Group(slots, offsets, domains, pattern, make_communication_object(engine.context))
             )
         self._check = CopyProgram(plan.slots(), []).check  # GHEX takes memory as it is
-        self._told: BoundedCache[tuple[Any, Any]] = BoundedCache(
-            MOST_FIELDS
-        )  # by a Field's id: a weak reference, and GHEX's descriptor
+        # A weak reference and GHEX's descriptor, by the Field's id
+        self._descriptors: BoundedCache[tuple[Any, Any]] = BoundedCache(MOST_FIELDS)
         self._back: MPITransport | None = None
         self._under_way: list[Any] = []  # GHEX's handle, and what its exchange needs
         _forget([each for each in _left if moved_on(each[0])])
@@ -291,7 +288,7 @@ class GHEXTransport:
     def _descriptor(self, group: Group, slot: int, field: Any) -> Any:
         from ghex.structured.regular import make_field_descriptor
 
-        known = self._told.get(id(field))
+        known = self._descriptors.get(id(field))
         if known is not None and known[0]() is field:
             return known[1]
         array = field.numpy()
@@ -303,7 +300,7 @@ class GHEXTransport:
             raise ValueError(
                 f"{name}: {WHY.format(f'{array.dtype} in memory order {array.strides}')} ({error})"
             ) from error
-        self._told[id(field)] = weakref.ref(field), made
+        self._descriptors[id(field)] = weakref.ref(field), made
         return made
 
 

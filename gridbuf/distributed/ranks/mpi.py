@@ -44,7 +44,7 @@ class MPIEngine:
         self.timeout = timeout
         self.aware = aware
         self.shares = wanted()
-        self.channel: Channel | None = None  # until all ranks have agreed on the grid
+        self.channel: Channel | None = None  # None until all ranks have agreed on the grid
 
     def connect(self, channel: Channel) -> None:
         """All ranks have made the grid."""
@@ -82,10 +82,10 @@ class MPITransport:
         self.debug = debugging()
         self._there: Messages | None = None
         self._back: Messages | None = None  # the adjoint's
-        self._latest: Messages | None = None  # the last that were started
+        self._latest: Messages | None = None  # those of the last start
         # the exchange under way, and by peer the ledger at its start
         self._begun: tuple[int, dict[int, list[int]]] = (0, {})
-        self._since = 0.0  # the time of its first unsuccessful look
+        self._since = 0.0  # the time of the first _look() of this exchange
 
     # ---- made at the first use: many plans are never used ----
 
@@ -146,7 +146,7 @@ class MPITransport:
 
     def _made(self) -> Any:
         plan = self._plan()
-        assert plan is not None  # the caller
+        assert plan is not None  # the caller holds it
         return plan
 
     # ---- the calls of a plan ----
@@ -231,8 +231,8 @@ class MPITransport:
         channel = self.channel
         channel.check(self.name)
         if channel.notes_are_due():
-            # A rank whose exchanges never wait hears of errors here: of those in its other
-            # communicators, and where it only sends, of those in this one.
+            # Notes are read here, for ranks whose exchanges never wait: those of other
+            # communicators, and on a rank that only sends those of this one.
             collect(channel)
             waits = self.sends.keys() == self.receives.keys()
             revoke.receive_notes(but=channel.communicator if waits else None)

@@ -46,10 +46,9 @@ from gridbuf.distributed.ranks.communicator import Channel
 from gridbuf.distributed.ranks.pending_requests import Pending, Tag, cancel, keep, leave
 
 PART = 2**30  # bytes in one request: MPI 3 counts with ints
-MOST_PLACES = 16  # addresses of fields with requests of their own: time levels alternate
-Ends = Mapping[
-    int, tuple[Any, Tag]
-]  # by peer: the memory of its message, or its place in a field, and the tag
+MOST_PLACES = 16  # sets of addresses that keep requests: time levels alternate
+# By peer: memory of the message, or its place in a field (Inside), and the tag
+Ends = Mapping[int, tuple[Any, Tag]]
 Entries = Sequence[tuple[int, Any, Tag]]  # peer, memory and tag
 
 
@@ -228,13 +227,11 @@ class Messages:
         held: list[Any] = [sent, received]
         receives: list[Any] = []
         sends: list[Any] = []
-        requests = Requests(
-            channel, sent, received, back, receives, sends
-        )  # kept by the exchange: no reference back to it
+        # The exchange refers to the requests, and they must not refer to it
+        requests = Requests(channel, sent, received, back, receives, sends)
         left = Pending(receives, sends, held, channel.duplicate)
-        weakref.finalize(
-            self, leave, left
-        ).atexit = False  # before anything below can fail: requests are freed in any case
+        # Registered before anything below can fail, so that requests are freed in any case
+        weakref.finalize(self, leave, left).atexit = False
         before = [
             step
             for step in (
@@ -437,7 +434,6 @@ class Connector:
     ) -> Buffers:
         if self._gpu is None:
             return on_host(messages, SEAL * self._debug, not back and not self._debug, shared)
-        direct = (
-            not self._debug and not any(self.shared) and takes_gpus(self._aware)
-        )  # the guard of debug mode reads messages on the host
+        # The guard of debug mode reads messages on the host
+        direct = not self._debug and not any(self.shared) and takes_gpus(self._aware)
         return GPUBuffers(messages, SEAL * self._debug, self._gpu, direct, shared)

@@ -115,9 +115,8 @@ class Offer(dict[str, Any]):
         size = size_of(nbytes)
         file = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         self._close = weakref.finalize(self, os.close, file)
-        os.posix_fallocate(
-            file, 0, size
-        )  # allocated here: missing memory is an error now, and no signal later
+        # Reserve the memory: running out of it is an error here, and SIGBUS later
+        os.posix_fallocate(file, 0, size)
         fcntl.fcntl(
             file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
         )

@@ -189,8 +189,8 @@ def way_of(
     blocks: tuple[Sequence[Block], Sequence[Block]],
     rank_of: tuple[RankOf, RankOf],
 ) -> Way:
-    """One field's way from this rank's blocks at one end to those at another; the links of one key
-    are worked out once.
+    """The way of a field from this rank's blocks at one end to those at the other; the links of
+    a key are worked out once.
     """
 
     def links() -> Schedule:

@@ -34,7 +34,9 @@ from gridbuf.distributed.whole_fields.transfers import Transfer
 
 
 def whole_tiles(context: Context, one: FieldInfo, root: int) -> End:
-    """One block a tile, of one rank, with as many places as a field has points there."""
+    """A block for each whole tile, all of one rank, with as many places as a field has points
+    there.
+    """
     faces = {a for a, p in zip(one.geometry.axes, one.geometry.positions, strict=True) if not p}
     cuts = [tuple(Cuts(n + (a in faces), 1) for a, n in enumerate(tile)) for tile in context.tiles]
     return context.by_places(one, cuts, [root] * len(context.tiles))

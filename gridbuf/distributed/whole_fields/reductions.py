@@ -46,7 +46,7 @@ def mixed(words: Integers64) -> Integers64:
 
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
-    """The part of dims and dtype."""
+    """The part of a checksum that dims and dtype make."""
     text = f"{canonical(dims)} {dtype.str} {dtype_name(dtype) if dtype.names else ''}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
@@ -103,9 +103,8 @@ def words_of(values: NDArray[Any]) -> list[Integers64]:
         words = np.ascontiguousarray(values).view("u1").view("<u8").reshape((*shape, size // 8))
         return [words[..., i] for i in range(size // 8)]
     raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
-    if (
-        values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63
-    ):  # ten bytes of each sixteen
+    # x87: ten bytes of each sixteen have values
+    if values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63:
         raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, size * 5 // 8))
     padded = np.zeros((*shape, -(-raw.shape[-1] // 8) * 8), "u1")
     padded[..., : raw.shape[-1]] = raw
@@ -251,7 +250,7 @@ def alike(a: FieldInfo, b: FieldInfo) -> None:
 
 
 def checking(ranks: Any, context: Context, given: Any) -> int:
-    """A number of a field's values and places."""
+    """The checksum of a field's values and their places."""
 
     def count(mine: Sequence[FieldInfo]) -> list[NDArray[np.int64]]:
         (one,) = mine

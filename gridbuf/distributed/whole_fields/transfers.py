@@ -19,13 +19,12 @@ from gridbuf.distributed.plans.binding import SIGN, Entry, aligned
 from gridbuf.distributed.plans.vectors import Sources
 from gridbuf.strides import packed
 
-Arrays = Mapping[
-    int, NDArray[Any]
-]  # by block: its points without halo, axes in the order of the message
+# Points of each block without halo, axes in the order of the message
+Arrays = Mapping[int, NDArray[Any]]
 
 
 class Way(NamedTuple):
-    """One field on its way: arrays at both ends, and which links concern this rank."""
+    """A field on its way: arrays at both ends, and the links that concern this rank."""
 
     axes: Index  # of the grid: those of the links
     places: Index  # axis of the arrays, by dim

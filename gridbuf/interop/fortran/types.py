@@ -26,12 +26,8 @@ NAMED = {
     "c_intptr_t": np.dtype(np.intp).itemsize,
     "c_int8_t": 1, "c_int16_t": 2, "c_int32_t": 4, "c_int64_t": 8,
 }  # fmt: skip
-DEFAULTS = {
-    "integer": 4,
-    "real": 4,
-    "complex": 4,
-    "logical": 4,
-}  # without a kind, as compilers are by default
+# Bytes of a type without a kind, by the compilers' default
+DEFAULTS = {"integer": 4, "real": 4, "complex": 4, "logical": 4}
 SPELLINGS = {"double precision": "real(8)", "double complex": "complex(8)"}
 EXAMPLES = "'real(8)', 'real(real32)', 'integer(c_int)', 'logical(4)', 'complex(8)'"
 
@@ -98,9 +94,8 @@ def _parsed(kind: Any) -> tuple[str, int] | None:
     text = SPELLINGS.get(text, text)
     if text in DEFAULTS:
         return text, DEFAULTS[text]
-    if (star := re.fullmatch(r"(\w+) ?\* ?(\d+)", text)) is not None and star[
-        1
-    ] in NUMBERS:  # the bytes of both parts
+    # complex*16: the bytes of both parts
+    if (star := re.fullmatch(r"(\w+) ?\* ?(\d+)", text)) is not None and star[1] in NUMBERS:
         return star[1], int(star[2]) // (2 if star[1] == "complex" else 1)
     match = re.fullmatch(r"(\w+) ?\( ?(?:kind ?= ?)?(\w+) ?\)", text)
     if match is None:
@@ -150,7 +145,7 @@ LOGICAL = 2
 
 
 class Dim(ctypes.Structure):
-    """One index: where it begins, how many elements it has, and how many bytes lie between them."""
+    """An index of a descriptor: lower bound, number of elements, and bytes between them."""
 
     _fields_ = (
         ("lower_bound", ctypes.c_ssize_t),

@@ -1,5 +1,6 @@
 /* lanes.h: vectors whose lanes are neighbouring elements of a stack. Included by the
  * templates once per type (REAL, WORD: an integer of its size) and instruction set. */
+#pragma once
 
 #ifdef __clang__
 #pragma clang fp contract(fast) /* as gcc does where the processor has fused instructions */

@@ -1,0 +1,7 @@
+/* f64_avx2_amd64.c: rows and matrices of float64 for AVX2 and FMA. */
+#define AVX2 "avx2,fma"
+#include "real.h"
+
+#include "rows_body.h"
+#include "matrices_body.h"
+GB_TARGET_END

@@ -1,6 +1,0 @@
-/* matrices_f64_avx2_amd64.c: matrices of float64 for AVX2 and FMA. */
-#define AVX2 "avx2,fma"
-#include "real.h"
-
-#include "matrices_body.h"
-GB_TARGET_END

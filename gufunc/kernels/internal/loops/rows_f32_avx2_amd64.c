@@ -1,7 +1,0 @@
-/* rows_f32_avx2_amd64.c: rows of float32 for AVX2 and FMA. */
-#define SINGLE
-#define AVX2 "avx2,fma"
-#include "real.h"
-
-#include "rows_body.h"
-GB_TARGET_END
