@@ -15,7 +15,7 @@ from sources import sources
 import gridbuf
 
 # Names that another module exports, and tools.
-INSIDE = re.compile(r"gridbuf\.(\w+\.public|copies|names|explain|consumers)")
+INSIDE = re.compile(r"gridbuf\.(\w+\.public|exact\.sums|copies|names|explain|consumers)")
 
 
 def anchors(page: Path) -> set[str]:
