@@ -12,7 +12,7 @@ from gridbuf import gufunc
 from gridbuf.gufunc.adopted import BUILTIN_NAMES
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "gufuncs.md"
-TABLE = PAGE.read_text().partition("## What comes with it")[2].partition("\n## ")[0]
+TABLE = PAGE.read_text().partition("## Built-in gufuncs")[2].partition("\n## ")[0]
 ROWS = {
     name: says
     for name, *says in re.findall(r"^\| `(\w+)` \| `([^`]+)` \| `([^`]+)` \|", TABLE, re.MULTILINE)
