@@ -1,4 +1,4 @@
-"""A time loop that nobody will change, with NumPy's own memory and with ours
+"""A time loop without edits, with NumPy's own memory and with ours
 (gridbuf.interop.numpy).
 
 Advection and diffusion with gt4py: every step makes its temporaries anew, as model code does

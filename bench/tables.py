@@ -73,7 +73,7 @@ def time(ns: float) -> str:
 
 def in_words(speed: float) -> str:
     """How fast something is, of which the peer takes `speed` times as long."""
-    if 0.98 < speed < 1.02:
+    if 0.975 < speed < 1.025:
         return "as fast"
     return f"{digits(speed)} times as fast" if speed > 1 else f"{100 / speed - 100:.0f} % slower"
 
