@@ -15,8 +15,9 @@ import stat
 import struct
 import sys
 import weakref
+from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,17 +47,16 @@ def _attached(
 ) -> Field:
     forks = _forks
     try:
-        request = {"op": "attach", "name": name, "writable": writable}
-        answer, descriptors = _ask(connection, address, request)
+        answer, descriptors = _ask(connection, address, _message("attach", name, writable))
         try:
-            if not descriptors or not isinstance(answer.get("array"), dict):
+            described = _described(answer, address)
+            if not descriptors:
                 raise ValueError(f"{address}: the server sent no description with a descriptor")
-            description = answer["array"]
-            array = _array(description, descriptors[0], writable)
+            array = _array(described, descriptors[0], writable)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        field = Field(array, dims=description.get("dims"), halo=description.get("halo"))
+        field = Field(array, dims=described.dims, halo=described.halo)
         # Every view of the array keeps the mapping.
         last = weakref.finalize(array.base, _release, connection.detach(), file, forks)
         last.atexit = False
@@ -69,10 +69,10 @@ def _attached(
 def names(address: str) -> tuple[str, ...]:
     """The arrays that the server of an address offers."""
     with _connect(_path(address)) as connection:
-        answer, descriptors = _ask(connection, address, {"op": "names"})
+        answer, descriptors = _ask(connection, address, _message("names"))
     for descriptor in descriptors:
         os.close(descriptor)
-    found = answer.get("names", [])
+    found = _decoded(answer, address).get("names", [])
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
         raise ValueError(f"{address}: the server sent {found!r:.200} as names")
     return tuple(found)
@@ -105,20 +105,20 @@ def _connect(path: str) -> socket.socket:
     return connection
 
 
-def _message(request: dict[str, Any]) -> bytes:
-    text = json.dumps({"version": _VERSION, **request}).encode()
+@lru_cache(maxsize=16)
+def _message(op: str, name: str = "", writable: bool = False) -> bytes:
+    request = {"version": _VERSION, "op": op, "name": name, "writable": writable}
+    text = json.dumps(request).encode()
     return _LENGTH.pack(len(text)) + text
 
 
-def _ask(
-    connection: socket.socket, address: str, request: dict[str, Any]
-) -> tuple[dict[str, Any], list[int]]:
-    """The answer to a request, and the descriptors that come with it."""
+def _ask(connection: socket.socket, address: str, request: bytes) -> tuple[bytes, list[int]]:
+    """The answer to a request, without its length, and the descriptors that come with it."""
     descriptors: list[int] = []
     try:
-        connection.sendall(_message(request))
-        data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
-        return _decoded(_rest(connection, address, data), address), descriptors
+        connection.sendall(request)
+        data, descriptors, _, _ = socket.recv_fds(connection, 1 << 12, 1, socket.MSG_CMSG_CLOEXEC)
+        return _rest(connection, address, data), descriptors
     except BaseException as error:
         for descriptor in descriptors:
             os.close(descriptor)
@@ -166,7 +166,7 @@ def _decoded(text: bytes, address: str) -> dict[str, Any]:
 # A forked child holds the arrays of its parent, until their connections are closed in both. So a
 # connection that was open at a fork is closed and not used again.
 
-_RELEASE = _message({"op": "release"})
+_RELEASE = _message("release")
 _MOST_IDLE = 4
 _idle: list[tuple[_File, int]] = []
 _forks = 0
@@ -223,15 +223,25 @@ def _release(descriptor: int, file: _File, forks: int) -> None:
 # ---- from a description to memory ----
 
 
-def _array(description: dict[str, Any], descriptor: int, writable: bool) -> Any:
-    """An array over a mapping of the descriptor, once all sizes are checked."""
-    size, found = description.get("bytes"), os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or type(size) is not int or not 0 < size == found.st_size:
-        raise ValueError(f"bytes: the server said {size!r:.80}; its memory has {found.st_size}")
-    if not _keeps_its_size(descriptor):
-        raise ValueError("descriptor: the server's memory is not sealed: pages can be taken away")
-    if writable and description.get("writable") is not True:
-        raise ValueError("writable: the server sent memory for reading only")
+class _Described(NamedTuple):
+    """An array as its description has it, before the memory is seen."""
+
+    size: Any  # of the memory, in bytes
+    writable: bool
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    dtype: "np.dtype[Any]"
+    end: int  # of the last element, in bytes
+    dims: Any
+    halo: Any
+
+
+@lru_cache(maxsize=16)  # a server sends the same bytes for each attach of an array
+def _described(answer: bytes, address: str) -> _Described:
+    description = _decoded(answer, address).get("array")
+    if not isinstance(description, dict):
+        raise ValueError(f"{address}: the server sent no description with a descriptor")
     shape, strides = (_sizes(description.get(key), key) for key in ("shape", "strides"))
     (offset,) = _sizes([description.get("offset")], "offset")
     dtype = _dtype(description.get("typestr"))
@@ -244,14 +254,38 @@ def _array(description: dict[str, Any], descriptor: int, writable: bool) -> Any:
     if 0 not in shape:
         end += sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True))
         end += dtype.itemsize
-    if end > size or prod(max(n, 1) for n in shape) * max(dtype.itemsize, 1) >= 1 << 63:
+    if prod(max(n, 1) for n in shape) * max(dtype.itemsize, 1) >= 1 << 63:
+        end = 1 << 63  # beyond any memory
+    return _Described(
+        size=description.get("bytes"),
+        writable=description.get("writable") is True,
+        shape=shape,
+        strides=strides,
+        offset=offset,
+        dtype=dtype,
+        end=end,
+        dims=description.get("dims"),
+        halo=description.get("halo"),
+    )
+
+
+def _array(d: _Described, descriptor: int, writable: bool) -> Any:
+    """An array over a mapping of the descriptor, once its size is checked."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or type(d.size) is not int or d.size != found.st_size:
+        raise ValueError(f"bytes: the server said {d.size!r:.80}; its memory has {found.st_size}")
+    if not _keeps_its_size(descriptor):
+        raise ValueError("descriptor: the server's memory is not sealed: pages can be taken away")
+    if writable and not d.writable:
+        raise ValueError("writable: the server sent memory for reading only")
+    if d.end > d.size:
         raise ValueError(
-            f"shape, strides: the server sent {shape} and {strides} at offset {offset} of {dtype};"
-            f" they reach beyond its {size} bytes"
+            f"shape, strides: the server sent {d.shape} and {d.strides} at offset {d.offset} of"
+            f" {d.dtype}; they reach beyond its {d.size} bytes"
         )
     access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
-    mapping = mmap.mmap(descriptor, size, access=access)
-    return np.ndarray(shape, dtype, buffer=mapping, offset=offset, strides=strides)
+    mapping = mmap.mmap(descriptor, d.size, access=access)
+    return np.ndarray(d.shape, d.dtype, buffer=mapping, offset=d.offset, strides=d.strides)
 
 
 def _keeps_its_size(descriptor: int) -> bool:
