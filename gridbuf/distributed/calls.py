@@ -5,7 +5,6 @@ Waiting polls in a loop of Python, which sees signals between any two polls: MPI
 not.
 """
 
-import json
 import os
 import time
 import warnings
@@ -144,6 +143,8 @@ class SerialCollectives:
         self, call: str, args: Args, topics: Sequence[Topic] = (), values: Integers | None = None,
         needed: bool = False,
     ) -> Agreed:  # fmt: skip
+        import json  # most programs make no such call
+
         received = [json.loads(json.dumps([topic.facts, topic.extra])) for topic in topics]
         known = [int(topic.facts is not None) for topic in topics]
         none = np.zeros(0, np.uint64)

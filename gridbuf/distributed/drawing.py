@@ -4,7 +4,6 @@ second upwards.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Any, NamedTuple
 
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
@@ -89,6 +88,8 @@ def color(rank: int) -> str:
 
 def svg(grid: Any) -> str:
     """The first dim to the right, the second upwards."""
+    from html import escape  # a table of all entities
+
     shapes = [(*shape, 1)[:2] for shape in grid.tiles]
     gap = max(max(n for n, _ in shapes) * 0.15, sum(grid.halo[0]) + 1.0)
     scale = WIDE / (sum(n + gap for n, _ in shapes) + gap)

@@ -4,7 +4,7 @@ all ranks about whole fields and files.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,9 +15,6 @@ from gridbuf.distributed import arguments as read
 from gridbuf.distributed.blocks import Blocks, make, on_grid
 from gridbuf.distributed.blockwise import Partition, partition_of
 from gridbuf.distributed.drawing import Drawing, draw
-from gridbuf.distributed.files.loading import Checkpoint, loading
-from gridbuf.distributed.files.manifests import keywords_of
-from gridbuf.distributed.files.saving import saving
 from gridbuf.distributed.geometry.blocks import Block
 from gridbuf.distributed.geometry.boxes import Pairs
 from gridbuf.distributed.geometry.edges import read_edges
@@ -42,6 +39,9 @@ from gridbuf.docstrings import as_in
 from gridbuf.exact.sums import Total
 from gridbuf.names import joined, read_names
 from gridbuf.validation import boolean
+
+if TYPE_CHECKING:
+    from gridbuf.distributed.files.loading import Checkpoint
 
 T = TypeVar("T")
 Fields = Any  # a Field where the rank has one block, else Blocks
@@ -1102,9 +1102,11 @@ class Grid:
             options["shards"] = shards
         if not (isinstance(compressors, str) and compressors == "auto"):
             options["compressors"] = compressors
-        self._call(
-            "save",
-            lambda ranks: saving(
+
+        def save(ranks: Any) -> None:
+            from gridbuf.distributed.files.saving import saving  # most programs save nothing
+
+            saving(
                 ranks,
                 self._context,
                 path,
@@ -1115,8 +1117,9 @@ class Grid:
                 self.periodic,
                 self.halo,
                 progress,
-            ),
-        )
+            )
+
+        self._call("save", save)
 
     def load(
         self,
@@ -1126,7 +1129,7 @@ class Grid:
         verify: bool = True,
         progress: Callable[[float], Any] | bool | None = None,
         **keywords: Any,
-    ) -> Checkpoint:
+    ) -> "Checkpoint":
         """Load fields that a grid of the same tiles has saved, whatever its ranks and blocks. All
         ranks call this.
 
@@ -1174,15 +1177,21 @@ class Grid:
         {'q': (10, 8, 3)}
         """
 
-        def make(layout: Any, dims: Any, dtype: Any, **given: Any) -> Any:
-            for name in ("dims", "dtype", "sizes", "faces"):
-                if name in keywords:
-                    raise TypeError(f"{name}: not allowed here; the result has that of the store")
-            return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
+        def load(ranks: Any) -> "Checkpoint":
+            from gridbuf.distributed.files.loading import loading
+            from gridbuf.distributed.files.manifests import keywords_of
 
-        found: Checkpoint = self._call(
-            "load", lambda ranks: loading(ranks, self._context, path, names, verify, make, progress)
-        )
+            def make(layout: Any, dims: Any, dtype: Any, **given: Any) -> Any:
+                for name in ("dims", "dtype", "sizes", "faces"):
+                    if name in keywords:
+                        raise TypeError(
+                            f"{name}: not allowed here; the result has that of the store"
+                        )
+                return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
+
+            return loading(ranks, self._context, path, names, verify, make, progress)
+
+        found: Checkpoint = self._call("load", load)
         return found
 
     # ---- Calls of all ranks ----

@@ -4,7 +4,6 @@ point counts once.
 Sums are added as integers over all ranks. Of extremes NaN wins, and -0.0 is below 0.0.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -47,6 +46,8 @@ def mixed(words: Integers64) -> Integers64:
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
     """The part of a checksum that dims and dtype make."""
+    import hashlib  # loads OpenSSL
+
     text = f"{canonical(dims)} {dtype.str} {dtype_name(dtype) if dtype.names else ''}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
