@@ -18,7 +18,7 @@ def on_demand(
 
     def load() -> Any:
         public = __import__(f"{package}.{module}", fromlist=[module])
-        if "__all__" not in vars(public):
+        if not {"__all__", *getattr(public, "__all__", ())} <= vars(public).keys():
             raise ImportError(
                 f"{package} is being imported: a signal handler or a tracer runs within its first"
                 " use and needs it, too; use before what a handler uses"
