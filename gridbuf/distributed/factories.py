@@ -317,7 +317,6 @@ def topology(
     return build(whole, cyclic, pairs, blocks, cuts, owners, comm, engine, timeout, aware)
 
 
-@on_all_ranks
 @as_in(grid)
 def links(
     shapes: Any,
@@ -383,16 +382,45 @@ def links(
     >>> a.numpy()
     array([0., 0., 0., 9., 7.])
     """
+    return linked(
+        shapes,
+        links,
+        dims,
+        owners=owners,
+        halo=halo,
+        comm=comm,
+        engine=engine,
+        timeout=timeout,
+        aware=aware,
+    )
+
+
+@on_all_ranks
+def linked(
+    shapes: Any,
+    links: Any,
+    dims: Any,
+    *,
+    owners: Any = None,
+    halo: Any = 0,
+    comm: Any = None,
+    engine: str | None = None,
+    timeout: float | None = None,
+    aware: bool | None = None,
+    kind: type[Grid] = Grid,
+    inside: bool = False,
+) -> Grid:
+    """The grid of `links`, of a class; `inside`: halo points may stand among a block's own."""
     extents = tuple(read.read_shape(shape, "shapes") for shape in read.entries(shapes, "shapes"))
     if not extents:
         raise ValueError("shapes: none were given; a grid has at least one block")
     if len({len(shape) for shape in extents}) > 1:
         raise ValueError(f"shapes: {extents}; all have as many dims")
     names = read.read_dims(dims, len(extents[0]), "each block")
-    given = read_links(links, extents, names)
+    given = read_links(links, extents, names, inside)
     whole = Topology(extents, {}, names)
     pairs, one, cyclic = read.read_halo(halo, names), (1,) * len(names), (False,) * len(names)
-    return build(whole, cyclic, pairs, one, None, owners, comm, engine, timeout, aware, given)
+    return build(whole, cyclic, pairs, one, None, owners, comm, engine, timeout, aware, given, kind)
 
 
 def build(
@@ -407,6 +435,7 @@ def build(
     timeout: Any,
     aware: Any,
     links: Sequence[Given] | None = None,
+    kind: type[Grid] = Grid,
 ) -> Grid:
     """The grid of a topology: what all kinds of grids have in common."""
     seconds = read.read_timeout(timeout)
@@ -419,7 +448,7 @@ def build(
         else GivenLinks(topology, decomposition, links)
     )
     chosen.serve(builder)
-    return Grid(builder, periodic, halo, chosen, comm, seconds)
+    return kind(builder, periodic, halo, chosen, comm, seconds)
 
 
 def engine_of(comm: Any, engine: Any, timeout: float | None, aware: bool | None) -> Engine:

@@ -16,6 +16,26 @@ class Mesh(NamedTuple):
     halo: list[Ints]
 
 
+class Mixed(NamedTuple):
+    """The global indices of each block's points, and which of them are own: halo points stand
+    between own points.
+    """
+
+    points: list[Ints]
+    mask: list[Any]
+
+
+def mixed(mesh: Mesh, seed: int = 0) -> Mixed:
+    """The points of each block in an order at random."""
+    rng = np.random.default_rng(seed)
+    points, masks = [], []
+    for own, halo in zip(*mesh, strict=True):
+        order = rng.permutation(len(own) + len(halo))
+        points.append(np.concatenate([own, halo])[order])
+        masks.append(order < len(own))
+    return Mixed(points, masks)
+
+
 def random_mesh(seed: int, blocks: int, cells: int = 60) -> Mesh:
     """Cells with three neighbours each, on blocks at random; indices have gaps, and blocks may have
     no cells.

@@ -66,10 +66,10 @@ class Given:
 
     @cached_property
     def sides(self) -> list[Box]:
-        """Boxes of the points that lie outside the destination's domain along one axis alone."""
+        """Boxes of the points that lie outside the destination's domain along one axis at most."""
         if self.points is not None:
             to, come = self.points
-            one = ((to < 0) | (to >= np.array(self.shape))).sum(axis=1) == 1
+            one = ((to < 0) | (to >= np.array(self.shape))).sum(axis=1) <= 1
             return runs(to[one], come[one])
         return [] if self.box is None else self._side(self.box)
 

@@ -3,7 +3,7 @@ axes, and a dict where components of vectors need one.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,12 @@ OWNED = "{}: it fills points that block {} owns; a link fills the halo"
 COMPONENTS = 2  # of a vector
 
 
-def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> list[Given]:
-    """The links of a list, by their destinations. No point has two."""
+def read_links(
+    links: Any, shapes: Sequence[Index], names: Sequence[str], inside: bool = False
+) -> list[Given]:
+    """The links of a list, by their destinations. No point has two; `inside`: halo points may stand
+    among a block's own.
+    """
     found = []
     for i, entry in enumerate(read.entries(links, "links")):
         what = f"links[{i}]"
@@ -49,7 +53,7 @@ def read_links(links: Any, shapes: Sequence[Index], names: Sequence[str]) -> lis
         if not len(points[0]):
             continue
         outside = (points[0] < 0) | (points[0] >= np.array(shapes[dst]))
-        if not outside.any(axis=1).all():
+        if not inside and not outside.any(axis=1).all():
             raise ValueError(OWNED.format(what, dst))
         _check_inside(what, src, points[1], shapes[src], names)
         found.append(Given(i, (dst, src), points, turn, rule, shapes[dst]))
@@ -289,38 +293,61 @@ def index_links(own: Any, halo: Any) -> list[tuple[Any, ...]]:
     (array([4., 7., 1., 2., 0.]), array([0., 2., 4., 0.]))
     """
     ours, theirs = read_indices(own, halo)
-    if not ours:
+    counts = [len(each) for each in ours]
+    return links_of(
+        [Points(each, np.arange(n)) for each, n in zip(ours, counts, strict=True)],
+        [Points(each, n + np.arange(len(each))) for each, n in zip(theirs, counts, strict=True)],
+    )
+
+
+class Points(NamedTuple):
+    """Points of a block: their global indices, and their places in the block's fields."""
+
+    indices: Ints
+    places: Ints
+
+
+NO_POINTS = Points(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def links_of(own: Sequence[Points], halo: Sequence[Points]) -> list[tuple[Any, ...]]:
+    """The links that fill the halo points of each block from the own points of their indices."""
+    if not own:
         return []
-    unsorted = np.concatenate(ours)
+    unsorted = np.concatenate([each.indices for each in own])
     order = np.argsort(unsorted, kind="stable")
     ids = unsorted[order]
-    blocks = np.repeat(np.arange(len(ours)), [len(each) for each in ours])[order]
-    places = np.concatenate([np.arange(len(each)) for each in ours])[order]
+    blocks = np.repeat(np.arange(len(own)), [len(each.indices) for each in own])[order]
+    places = np.concatenate([each.places for each in own])[order]
     twice = np.flatnonzero(ids[1:] == ids[:-1])
     if len(twice):
         k = twice[0]
         raise ValueError(f"own: blocks {blocks[k]} and {blocks[k + 1]} both own index {ids[k]}")
     found: list[tuple[Any, ...]] = []
-    for dst, wanted in enumerate(theirs):
+    for dst, (wanted, its_places) in enumerate(halo):
         unknown = ~np.isin(wanted, ids)
         if unknown.any():
             raise ValueError(f"halo: no block owns index {wanted[unknown][0]} of block {dst}")
         at = np.searchsorted(ids, wanted)
         for src in np.unique(blocks[at]).tolist():
             mine = np.flatnonzero(blocks[at] == src)
-            found.append((dst, mine + len(ours[dst]), src, places[at[mine]]))
+            found.append((dst, its_places[mine], src, places[at[mine]]))
     return found
 
 
 def read_indices(own: Any, halo: Any) -> tuple[list[Ints], list[Ints]]:
     """Arrays of global indices: of the own points and of the halo of each block."""
     ours, theirs = (
-        [
-            _index(each, f"{what}[{i}]", ("I",), "an index array")[0].ravel()
-            for i, each in enumerate(read.entries(given, what))
-        ]
-        for given, what in ((own, "own"), (halo, "halo"))
+        read_index_arrays(given, what) for given, what in ((own, "own"), (halo, "halo"))
     )
     if len(ours) != len(theirs):
         raise ValueError(f"halo: {len(theirs)} blocks, own has {len(ours)}")
     return ours, theirs
+
+
+def read_index_arrays(given: Any, what: str) -> list[Ints]:
+    """Arrays of global indices, one a block."""
+    return [
+        _index(each, f"{what}[{i}]", ("I",), "an index array")[0].ravel()
+        for i, each in enumerate(read.entries(given, what))
+    ]
