@@ -1,5 +1,6 @@
 /* exact.c: sums of gridbuf.exact: arrays and Fields on the host added to an accumulator, an array
- * of int64. */
+ * of int64; and checksums of gridbuf.distributed. */
+#include "../exact/checksum.h"
 #include "../exact/exact.h"
 #include "core/args.h"
 #include "copies/copies.h"
@@ -65,4 +66,38 @@ PyObject *gb_py_exact_merge(PyObject *self, PyObject *const *args, Py_ssize_t n)
     if (!other) return NULL;
     gb_exact_merge(values, other);
     Py_RETURN_NONE;
+}
+
+/* checksum(words, start, seed): words is an array of unsigned integers whose last axis has the
+ * words of an element; start has the place of element 0 along each of the others. */
+PyObject *gb_py_checksum(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    if (n != 3)
+        return PyErr_Format(PyExc_TypeError,
+                            "checksum() takes words, start and seed, got %zd arguments", n);
+    int64_t start[GB_COPY_DIMS], shape[GB_COPY_DIMS], strides[GB_COPY_DIMS];
+    int ndim = gb_py_ints(args[1], "start", start, GB_COPY_DIMS);
+    uint64_t seed = ndim < 0 ? 0 : PyLong_AsUnsignedLongLongMask(args[2]);
+    if (ndim < 0 || PyErr_Occurred()) return NULL;
+    PyArrayObject *a = (PyArrayObject *)args[0];
+    if (!PyArray_Check(args[0]) || !PyArray_ISUNSIGNED(a) || !PyArray_ISNOTSWAPPED(a) ||
+        PyArray_NDIM(a) != ndim + 1)
+        return PyErr_Format(PyExc_TypeError,
+                            "words: expected an array of unsigned integers with %d axes", ndim + 1);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = PyArray_DIM(a, i);
+        strides[i] = PyArray_STRIDE(a, i);
+    }
+    gb_exact_checksum job = {.data = PyArray_DATA(a),
+                             .shape = shape,
+                             .strides = strides,
+                             .start = start,
+                             .ndim = ndim,
+                             .words = PyArray_DIM(a, ndim),
+                             .step = PyArray_STRIDE(a, ndim),
+                             .word = (int)PyArray_ITEMSIZE(a),
+                             .seed = seed};
+    gb_work work = gb_exact_checksum_work(&job);
+    if (PyArray_SIZE(a) < AT_ONCE) work.run(&job, 0, work.pieces);
+    else if (gb_py_work(&work, 1, NULL) < 0) return NULL;
+    return PyLong_FromUnsignedLongLong(job.sum);
 }

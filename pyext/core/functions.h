@@ -62,6 +62,7 @@
     X(FASTCALL, known_around) \
     X(FASTCALL, exact_add) \
     X(FASTCALL, exact_merge) \
+    X(FASTCALL, checksum) \
     X(FASTCALL, spans_meet) \
     X(O, gufunc_loops) \
     X(O, fuse) \

@@ -11,6 +11,7 @@ from oracle import fill
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
+from gridbuf import _core
 
 
 def test_blocks() -> None:
@@ -213,6 +214,75 @@ def test_checksums_depend_on_values_and_places_alone(dtype: str) -> None:
     assert grid.checksum(field) != known
     assert grid.checksum(filled(grid, **keywords | {"dtype": "i2"})) != known
     assert 0 <= known < 2**64
+
+
+CHECKSUMS = [
+    ("f8", 0x17D39D453D88E5A5),
+    (">f8", 0x4FFCF2CD6CDF3DF2),
+    ("f4", 0x4B2D12F6F3C08842),
+    ("i2", 0x5E6FC88FAC62D1AC),
+    ("i1", 0x13A4E75071982029),
+    ("?", 0xEBE1B3F1AFDE67C3),
+    ("c16", 0x27BF97AE5B1AD768),
+    ("f2", 0x3AA2CFF8B6732A2E),
+]
+
+
+@pytest.mark.parametrize(("dtype", "known"), CHECKSUMS)
+def test_checksums_are_those_of_older_checkpoints(dtype: str, known: int) -> None:
+    grid = gbd.grid((5, 400), blocks=(2, 1))
+    T = grid.zeros("JI", dtype)
+    for block, f in grid.each(T):
+        i, j = (np.arange(n) + start for n, start in zip(block.shape, block.start, strict=True))
+        f.domain[...] = (7 * i % 5 + 3 * j[:, None]).astype(dtype)
+    assert grid.checksum(T) == known
+
+
+def mixed(state: int, word: int) -> int:
+    x = (state * 0x9E3779B97F4A7C15 + word) % 2**64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
+    return x ^ x >> 31
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (300,), (7, 20), (70, 5, 300), (3, 1, 2, 4)], ids=str)
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("words", [0, 1, 3])
+def test_a_checksum_is_its_definition(shape: tuple[int, ...], dtype: str, words: int) -> None:
+    """In any strides, whatever threads share it."""
+    array = np.random.default_rng(3).integers(
+        0, 2 ** (8 * np.dtype(dtype).itemsize) - 1, (words, *shape), np.uint64
+    )
+    array = np.moveaxis(array.astype(dtype), 0, -1)
+    start, wanted = [5 + a for a in range(len(shape))], 0
+    sample = array if math.prod(shape) < 2**12 else array[:2]
+    for index in np.ndindex(sample.shape[:-1]):
+        state = 17
+        for i, first in zip(index, start, strict=True):
+            state = mixed(state, first + i)
+        for word in sample[index].tolist():
+            state = mixed(state, word)
+        wanted += state
+    assert _core.checksum(sample, start, 17) == wanted % 2**64
+    rest = array[len(sample) :] if shape else array[:0]
+    if rest.size:
+        parts = wanted + _core.checksum(rest, [start[0] + len(sample), *start[1:]], 17)
+        assert _core.checksum(np.ascontiguousarray(array), start, 17) == parts % 2**64
+        assert _core.checksum(array[::-1][::-1], start, 17 + 2**64) == parts % 2**64
+
+
+def test_a_checksum_of_anything_else_is_refused() -> None:
+    words = np.zeros((2, 1), "u8")
+    for given in (words.astype(">u8"), words.view("i8"), words[0], words.view("f8"), [1], None):
+        with pytest.raises(TypeError, match="words: expected an array of unsigned integers with 2"):
+            _core.checksum(given, [0], 0)  # type: ignore[arg-type]
+    for start in (3, None, ["a"], [1.5]):
+        with pytest.raises(TypeError, match="start: expected a sequence of ints"):
+            _core.checksum(words, start, 0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="integer"):
+        _core.checksum(words, [0], 1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="takes words, start and seed, got 2 arguments"):
+        _core.checksum(words, [0])  # type: ignore[call-arg]
 
 
 def test_checksums_of_points_that_exist_twice() -> None:

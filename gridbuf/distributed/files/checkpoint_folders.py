@@ -51,10 +51,15 @@ def begin(
 ) -> None:
     """Make the store beside the path; anything at the path that is no checkpoint is left alone."""
     check(where)
+    make(where, beside)
+    store.prepare(beside, manifest, chunks)
+
+
+def make(where: Path, beside: Path) -> None:
+    """Make the folder of this save; those of programs that are gone are removed."""
     clear(where, complete=False)
     _own.add(beside.name)
     beside.mkdir()
-    store.prepare(beside, manifest, chunks)
 
 
 def check(where: Path) -> None:

@@ -1,6 +1,7 @@
 """Loading a checkpoint: each rank reads its own boxes, and all of them compare the checksums."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from gridbuf.distributed.calls import Topic
 from gridbuf.distributed.files import manifests, netcdf
-from gridbuf.distributed.files.pieces import box_of, checksum
+from gridbuf.distributed.files.pieces import box_of
 from gridbuf.distributed.files.saving import ALL_STORES, read_progress
 from gridbuf.distributed.files.stores import Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import Copies, End
@@ -18,7 +19,7 @@ from gridbuf.distributed.whole_fields.collective_context import (
     summed,
 )
 from gridbuf.distributed.whole_fields.field_info import array_of, bring_back, info_of
-from gridbuf.distributed.whole_fields.reductions import header
+from gridbuf.distributed.whole_fields.reductions import header, of_block
 from gridbuf.validation import boolean
 
 
@@ -101,15 +102,16 @@ def loading(
     made = Checkpoint(
         manifest["attributes"], {name: field["attributes"] for name, field in fields.items()}
     )
-    for i, name in enumerate(wanted):
-        total = sums[i : i + 1] if verify else None
-        try:
-            made[name] = get_field(store, where, fields[name], context, name, make, total)
-        except (OSError, ValueError) as error:
-            check_version(where, version, error)
-            raise
-        if progress is not None:
-            progress((i + 1) / len(wanted))
+    with closing(store):
+        for i, name in enumerate(wanted):
+            total = sums[i : i + 1] if verify else None
+            try:
+                made[name] = get_field(store, where, fields[name], context, name, make, total)
+            except (OSError, ValueError) as error:
+                check_version(where, version, error)
+                raise
+            if progress is not None:
+                progress((i + 1) / len(wanted))
     check_version(where, version)
     agreed = ranks.agree("load", args, values=sums[: ranks.room])
     total = summed(ranks, sums, agreed)
@@ -190,6 +192,8 @@ def get_field(
             where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
         )
         if sums is not None:
-            sums += checksum(domain, one, block, head, owned.owned(block), context.dims)
+            parts = owned.owned(block)
+            part = of_block(domain, one.geometry.axes, block, head, parts, context.dims)
+            sums += np.uint64(part)
     bring_back(one)
     return made

@@ -7,7 +7,6 @@ folder beside the path and takes its place by one rename.
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,18 @@ from numpy.typing import NDArray
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests
 from gridbuf.distributed.files.manifests import Json
-from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
+from gridbuf.distributed.files.netcdf_packages import (
+    LOCK,
+    MISSING,
+    default_fill,
+    find_package,
+    new_file,
+    new_variable,
+    open_file,
+    opened,
+    take_as_they_are,
+)
+from gridbuf.distributed.files.pieces import box_of, cut_into, places
 from gridbuf.distributed.files.stores import check_array, damage
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Decomposition
@@ -27,20 +37,12 @@ from gridbuf.distributed.plans.layouts import dtype_of
 from gridbuf.distributed.plans.vectors import plain
 from gridbuf.distributed.whole_fields.collective_context import Context, way_of
 from gridbuf.distributed.whole_fields.field_info import FieldInfo
-from gridbuf.distributed.whole_fields.reductions import header
+from gridbuf.distributed.whole_fields.reductions import header, of_block
 from gridbuf.distributed.whole_fields.transfers import Transfer
 
 OURS = "gridbuf"  # the attribute of a variable
 SLAB = 2**26  # bytes that the root has of a field at a time
 KINDS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
-
-
-def netcdf_is_there() -> bool:
-    try:
-        import netCDF4  # noqa: F401
-    except ImportError:
-        return False
-    return True
 
 
 class NetCDFFile:
@@ -52,17 +54,31 @@ class NetCDFFile:
                 f"{name}: netCDF has no elements of dtype {dtype}; save with format='zarr' or 'npy'"
             )
 
+    def __init__(self) -> None:
+        self._file: Any = None  # open from the first use on
+
+    def _open(self, path: Path) -> Any:
+        if self._file is None:
+            self._file = open_file(path)
+        return self._file
+
+    def close(self) -> None:
+        with LOCK:
+            if self._file is not None:
+                self._file.close()
+            self._file = None
+
     def examine(self, path: Path, name: str, entry: Json, shape: Sequence[int]) -> None:
         """ValueError where a variable differs from its description."""
-        with opened(path) as file:
-            examine(file, path, name, entry, shape)
+        with LOCK:
+            examine(self._open(path), path, name, entry, shape)
 
     def read(
         self, path: Path, name: str, entry: Json, shape: Sequence[int], box: Sequence[slice],
         target: NDArray[Any],
     ) -> None:  # fmt: skip
-        with opened(path) as file:
-            variable = examine(file, path, name, entry, shape)
+        with LOCK:
+            variable = examine(self._open(path), path, name, entry, shape)
             if target.size:
                 try:
                     target[...] = variable[tuple(box)] if box else variable[...]
@@ -74,25 +90,11 @@ def examine(file: Any, path: Path, name: str, entry: Json, shape: Sequence[int])
     variable = file.variables.get(name)
     if variable is None:
         raise ValueError(f"path: its array {name!r} is missing in {str(path)!r}")
-    variable.set_auto_maskandscale(False)
+    take_as_they_are(variable)
     dtype = dtype_of(entry["dtype"]).newbyteorder("=")
     found = tuple(variable.shape), np.dtype(variable.dtype).newbyteorder("=")
     check_array(path, name, found, (tuple(shape), dtype))
     return variable
-
-
-def opened(path: Path) -> Any:
-    """The file for reading; ValueError where it is damaged."""
-    import netCDF4
-
-    try:
-        return netCDF4.Dataset(str(path), "r")
-    except FileNotFoundError:
-        raise ValueError(f"path: there is no {str(path)!r}") from None
-    except OSError as error:
-        if isinstance(error, PermissionError):
-            raise
-        raise ValueError(f"path: {str(path)!r} is damaged, or no netCDF file: {error}") from error
 
 
 # ---- manifests ----
@@ -100,11 +102,8 @@ def opened(path: Path) -> Any:
 
 def read_manifest(path: Path) -> Json:
     """The manifest of a file that `Grid.save` has written; ValueError where there is none."""
-    if not netcdf_is_there():
-        raise ValueError(
-            f"path: {str(path)!r} is a file; install the package netCDF4 (pip install netCDF4) to"
-            " load netCDF"
-        )
+    if find_package() is None:
+        raise ValueError(f"path: {str(path)!r} is a file; to load netCDF install {MISSING}")
     found: Json = {}
     with opened(path) as file:
         for variable in file.variables.values():
@@ -201,24 +200,24 @@ def write_file(
     try:
         if context.rank == 0:
             check_place(where)
-            checkpoint_folders.clear(where, complete=False)
-            beside.mkdir()
-            with manifests.writing(path, "the header"):
+            checkpoint_folders.make(where, beside)
+            with LOCK, manifests.writing(path, "the header"):
                 file = made(path, manifest, context.decomposition.has_land)
         ranks.agree("save", args)
         for i, info in enumerate(infos):
             total = 0
             for tile, box, array, part in slabs_of(ranks, context, info, manifest):
                 name = manifest["fields"][info.name]["arrays"][tile]
-                with manifests.writing(path, f"{array.nbytes} bytes"):
+                with LOCK, manifests.writing(path, f"{array.nbytes} bytes"):
                     put(file, name, box, array)
                 total += part
             if file is not None:
-                describe(file, manifest, info.name, total % 2**64)
+                with LOCK:
+                    describe(file, manifest, info.name, total % 2**64)
             if progress is not None:
                 progress((i + 1) / len(infos))
         if file is not None:
-            with manifests.writing(path, "the rest"):
+            with LOCK, manifests.writing(path, "the rest"):
                 file.close()
             file = None
             manifests.sync(path)
@@ -231,16 +230,14 @@ def write_file(
     finally:
         if context.rank == 0:
             if file is not None:
-                with suppress(RuntimeError, OSError):
+                with LOCK, suppress(RuntimeError, OSError):
                     file.close()
-            shutil.rmtree(beside, ignore_errors=True)
+            checkpoint_folders.give_up(beside)
 
 
 def made(path: Path, manifest: Json, land: bool) -> Any:
     """A new file with all variables, without values."""
-    import netCDF4
-
-    file = netCDF4.Dataset(str(path), "w", format="NETCDF4")
+    file = new_file(path)
     set_attributes(file, manifest["attributes"])
     for field in manifest["fields"].values():
         dtype = dtype_of(field["dtype"])
@@ -249,22 +246,17 @@ def made(path: Path, manifest: Json, land: bool) -> Any:
                 if dim not in file.dimensions:
                     file.createDimension(dim, n)
             fill = fill_value(field, dtype, land)
-            variable = file.createVariable(
-                name, dtype.newbyteorder("="), tuple(dims), fill_value=fill, contiguous=True
-            )
-            variable.set_auto_maskandscale(False)
+            variable = new_variable(file, name, dtype, tuple(dims), fill)
             set_attributes(variable, field["attributes"])
     return file
 
 
 def fill_value(field: Json, dtype: np.dtype[Any], land: bool) -> Any:
-    """The value of land, or the one that was given; False: none."""
-    import netCDF4
-
+    """The value of land, or the one that was given; None where every place gets a value."""
     given = field["attributes"].get("_FillValue")
     if given is not None:
         return dtype.type(given)
-    return netCDF4.default_fillvals[f"{dtype.kind}{dtype.itemsize}"] if land else False
+    return default_fill(dtype) if land else None
 
 
 def put(file: Any, name: str, box: Sequence[slice], array: NDArray[Any]) -> None:
@@ -298,7 +290,7 @@ def slabs_of(ranks: Any, context: Context, info: FieldInfo, manifest: Json) -> A
         arrays = {}
         if context.rank == 0:
             shape = info.shape(dims, dict(zip(context.dims, slab.shape, strict=True)))
-            if fill is False or not context.decomposition.has_land:  # every place gets a value
+            if fill is None or not context.decomposition.has_land:  # every place gets a value
                 arrays[slab.number] = np.asarray(_core.empty(shape, dtype))
             else:
                 arrays[slab.number] = np.full(shape, fill, dtype)
@@ -307,7 +299,7 @@ def slabs_of(ranks: Any, context: Context, info: FieldInfo, manifest: Json) -> A
         for array in arrays.values():
             field = _core.Field(array, dims=dims)
             whole = tuple((0, slab.shape[a]) for a in info.geometry.axes)
-            part = int(checksum(field, info, slab, head, [whole], context.dims))
+            part = of_block(field, info.geometry.axes, slab, head, [whole], context.dims)
             yield slab.tile, box_of(slab, context.dims, dims, array.shape), array, part
 
 

@@ -1,20 +1,13 @@
-"""The pieces that a field is cut into for a file, and their checksums: by places, of which a file
-has as many as an array has elements.
+"""The pieces that a field is cut into for a file: by places, of which a file has as many as an
+array has elements.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from gridbuf import _core
 from gridbuf.distributed.geometry.blocks import Block, Cuts
 from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.whole_fields.collective_context import Context
 from gridbuf.distributed.whole_fields.field_info import FieldInfo
-from gridbuf.distributed.whole_fields.reductions import of_block
-
-AT_ONCE = 2**18  # points of one step of a checksum, which takes several times their memory
 
 
 def places(context: Context, one: FieldInfo, tile: int) -> Index:
@@ -41,18 +34,3 @@ def box_of(block: Block, names: Sequence[str], dims: Sequence[str], shape: Index
     return [
         slice(start := starts.get(dim, 0), start + n) for dim, n in zip(dims, shape, strict=True)
     ]
-
-
-def checksum(
-    field: _core.Field, one: FieldInfo, block: Block, head: int, parts: Any, names: Sequence[str]
-) -> np.uint64:
-    """Of parts of a block, a few points at a time."""
-    total = 0
-    for part in parts:
-        rest = one.sizes.values()
-        step = max(AT_ONCE // max(int(np.prod([*rest, *(b - a for a, b in part[1:])])), 1), 1)
-        starts = range(part[0][0], part[0][1], step) if part else [0]
-        for start in starts:
-            slab = ((start, min(start + step, part[0][1])), *part[1:]) if part else part
-            total += of_block(field, one.geometry.axes, block, head, [slab], names)
-    return np.uint64(total % 2**64)

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
-from gridbuf.distributed.files.pieces import box_of, checksum, cut_into, places
+from gridbuf.distributed.files.netcdf_packages import MISSING, find_package
+from gridbuf.distributed.files.pieces import box_of, cut_into, places
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
 from gridbuf.distributed.geometry.blocks import Block, Cuts, Decomposition
@@ -36,7 +37,7 @@ from gridbuf.distributed.whole_fields.collective_context import (
     way_of,
 )
 from gridbuf.distributed.whole_fields.field_info import FieldInfo
-from gridbuf.distributed.whole_fields.reductions import header
+from gridbuf.distributed.whole_fields.reductions import header, of_block
 from gridbuf.distributed.whole_fields.transfers import Transfer
 from gridbuf.validation import boolean, integer
 
@@ -105,11 +106,8 @@ def read_format(given: Any, where: Path) -> str:
         raise TypeError(f"format: expected 'zarr', 'npy' or 'netcdf', got {type(given).__name__}")
     if given not in ALL_STORES:
         raise ValueError(f"format: {given!r} is unknown; allowed are 'zarr', 'npy' and 'netcdf'")
-    if given == "netcdf" and not netcdf.netcdf_is_there():
-        raise ValueError(
-            "format: 'netcdf' needs the package netCDF4 (pip install netCDF4), which is not"
-            " installed"
-        )
+    if given == "netcdf" and find_package() is None:
+        raise ValueError(f"format: 'netcdf' needs {MISSING}; neither is installed")
     if given == "zarr" and not zarr_is_there():
         raise ValueError(
             "format: 'zarr' needs the package zarr (pip install zarr), which is not installed"
@@ -305,5 +303,5 @@ def put(
         store.write(folder, entry["arrays"][block.tile], box, array)
         whole = tuple((0, block.shape[a]) for a in info.geometry.axes)
         field = _core.Field(array, dims=tuple(dims))
-        total += int(checksum(field, info, block, head, [whole], context.dims))
+        total += of_block(field, info.geometry.axes, block, head, [whole], context.dims)
     return np.uint64(total % 2**64)

@@ -54,6 +54,9 @@ class Store(Protocol):
         damaged.
         """
 
+    def close(self) -> None:
+        """Close the files that were opened for reading."""
+
 
 def zarr_is_there() -> bool:
     try:
@@ -159,6 +162,9 @@ class NumpyFiles:
             values: Any = np.memmap(folder / f"{name}.npy", raw(dtype), "r", start, tuple(shape))
             # Without dims too an array: a number would forget its byte order
             target[...] = values[(*box, ...)].view(dtype)
+
+    def close(self) -> None:
+        """No file stays open."""
 
 
 def header_of(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -343,6 +349,9 @@ class ZarrArrays:
                         name,
                     ) from problem
             raise damage(error, folder, name) from error
+
+    def close(self) -> None:
+        self._open.clear()
 
 
 def chunks_of(array: Any, folder: Path, box: Box) -> Iterator[tuple[tuple[slice, ...], Path]]:

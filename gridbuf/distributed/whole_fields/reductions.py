@@ -6,6 +6,7 @@ Sums are added as integers over all ranks. Of extremes NaN wins, and -0.0 is bel
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,21 +28,7 @@ from gridbuf.distributed.whole_fields.field_info import FieldInfo, array_of
 from gridbuf.exact.sums import Total
 from gridbuf.names import canonical
 
-Integers64 = NDArray[np.uint64]
-ODD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(words: Integers64) -> Integers64:
-    """Other words, each bit of which depends on all bits of one: the finalizer of splitmix64."""
-    shifted = words >> np.uint64(30)
-    words = np.bitwise_xor(words, shifted, out=shifted)
-    words *= np.uint64(0xBF58476D1CE4E5B9)
-    shifted = words >> np.uint64(27)
-    words ^= shifted
-    words *= np.uint64(0x94D049BB133111EB)
-    np.right_shift(words, np.uint64(31), out=shifted)
-    words ^= shifted
-    return words
+AT_ONCE = 2**18  # points of one step of a checksum: words of some dtypes are copies
 
 
 def header(dims: Sequence[str], dtype: np.dtype[Any]) -> int:
@@ -67,50 +54,54 @@ def of_block(
     dims = canonical(field.dims)
     array = field.domain.transpose(dims).numpy()
     for part in owned:
-        index: list[Any] = []
-        places = np.full((1,) * max(len(dims), 1), head ^ block.tile, np.uint64)
-        for i, dim in enumerate(dims):
-            axis = names.index(dim) if dim in names else -1
-            start, stop = part[axes.index(axis)] if axis >= 0 else (0, array.shape[i])
-            index.append(slice(start, stop))
-            first = start + (block.start[axis] if axis >= 0 else 0)
-            along = np.arange(first, first + stop - start, dtype=np.uint64)
-            places = mixed(places * ODD + along.reshape((-1,) + (1,) * (len(dims) - 1 - i)))
-        sums = places
-        for word in words_of(array[(*index, ...)]):
-            sums = mixed(sums * ODD + word)
-        total += int(sums.sum(dtype=np.uint64))
+        spans = dict(zip([names[axis] for axis in axes], part, strict=True))
+        whole = [slice(*spans.get(dim, (0, n))) for dim, n in zip(dims, array.shape, strict=True)]
+        for box in steps(whole):
+            index: tuple[Any, ...] = (*box, ...)
+            start = [
+                each.start + (block.start[names.index(dim)] if dim in names else 0)
+                for dim, each in zip(dims, box, strict=True)
+            ]
+            total += _core.checksum(words_of(array[index]), start, head ^ block.tile)
     return total % 2**64
 
 
-def words_of(values: NDArray[Any]) -> list[Integers64]:
-    """The bytes of each element in words of eight, the last filled up with zeros; of long doubles
-    and records those that mean something.
+def steps(box: Sequence[slice]) -> Iterator[Sequence[slice]]:
+    """A box in pieces of so many points, cut along its first axis."""
+    if not box:
+        yield box
+        return
+    first, *rest = box
+    step = max(AT_ONCE // max(prod(each.stop - each.start for each in rest), 1), 1)
+    for start in range(first.start, first.stop, step):
+        yield slice(start, min(start + step, first.stop)), *rest
+
+
+def words_of(values: NDArray[Any]) -> NDArray[Any]:
+    """The bytes of each element in words of up to eight, along one more axis; of long doubles and
+    records those that mean something.
     """
     if values.dtype.names is not None:
         fields = [
-            values[name][..., None].reshape((*values.shape, -1))
+            words_of(values[name][..., None].reshape((*values.shape, -1)))
             for name in values.dtype.names
             if values.size
         ]
-        return [
-            word
-            for field in fields
-            for i in range(field.shape[-1])
-            for word in words_of(field[..., i])
-        ]
-    shape, size = values.shape, values.dtype.itemsize
-    if values.dtype.kind in "iufc" and values.dtype.char not in "gG" and size % 8 == 0:
-        words = np.ascontiguousarray(values).view("u1").view("<u8").reshape((*shape, size // 8))
-        return [words[..., i] for i in range(size // 8)]
-    raw = np.frombuffer(np.ascontiguousarray(values).tobytes(), "u1").reshape((*shape, size))
+        fields = [each.reshape((*values.shape, -1)).astype(np.uint64) for each in fields]
+        return np.concatenate([np.zeros((*values.shape, 0), np.uint64), *fields], axis=-1)
+    size = values.dtype.itemsize
     # x87: ten bytes of each sixteen have values
     if values.dtype.char in "gG" and np.finfo(values.dtype).nmant == 63:
-        raw = raw.reshape((-1, 16))[:, :10].reshape((*shape, size * 5 // 8))
-    padded = np.zeros((*shape, -(-raw.shape[-1] // 8) * 8), "u1")
-    padded[..., : raw.shape[-1]] = raw
-    words = padded.view("<u8")
-    return [words[..., i].astype(np.uint64) for i in range(words.shape[-1])]
+        raw, size = np.frombuffer(values.tobytes(), "u1").reshape((-1, 16)), size * 5 // 8
+        raw = raw[:, :10].reshape((*values.shape, size))
+    elif size in (1, 2, 4) or size % 8 == 0:  # as they lie
+        words = values[..., None].view(f"<u{min(size, 8)}")
+        return words.astype(words.dtype.newbyteorder("="), copy=False)
+    else:
+        raw = np.frombuffer(values.tobytes(), "u1").reshape((*values.shape, size))
+    padded = np.zeros((*values.shape, -(-size // 8) * 8), "u1")
+    padded[..., :size] = raw
+    return padded.view("<u8").astype(np.uint64, copy=False)
 
 
 Part = tuple[tuple[int, int], ...]

@@ -13,7 +13,7 @@ from mpi4py import MPI
 import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed.files import netcdf
-from gridbuf.distributed.files.netcdf import netcdf_is_there
+from gridbuf.distributed.files.netcdf_packages import find_package
 
 world = MPI.COMM_WORLD
 n = world.size
@@ -44,7 +44,7 @@ def model(grid: gbd.Grid, path: str) -> list[Any]:
     grid.save(path, T=T, column=column, format="npy")
     back = grid.load(path)
     assert grid.all(back["T"].domain == T.domain) and back["T"].halo == T.halo
-    if netcdf_is_there():
+    if find_package() is not None:
         netcdf.SLAB = 400  # bytes: several slabs
         grid.save(path + ".nc", T=T, column=column)
         assert grid.all(grid.load(path + ".nc")["T"].domain == T.domain)
