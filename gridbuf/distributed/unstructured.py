@@ -8,7 +8,7 @@ fields move the points to an ordinary grid of one dim, the line, or back from th
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, wraps
-from typing import Any, NamedTuple, Never
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from gridbuf.distributed import arguments as read
 from gridbuf.distributed.blocks import Blocks
 from gridbuf.distributed.factories import calls_of_all, linked
 from gridbuf.distributed.factories import grid as cartesian
-from gridbuf.distributed.files.loading import Checkpoint
-from gridbuf.distributed.files.manifests import Json, keywords_of, layout_of_field
 from gridbuf.distributed.geometry.given_links import Ints
 from gridbuf.distributed.geometry.reading_links import (
     NO_POINTS,
@@ -29,6 +27,9 @@ from gridbuf.distributed.geometry.reading_links import (
 )
 from gridbuf.distributed.grid import Fields, Grid
 from gridbuf.distributed.plans.plan import on_blocks
+
+if TYPE_CHECKING:
+    from gridbuf.distributed.files.loading import Checkpoint
 
 GATHERING = "the global indices of a grid"
 OPTIONS_OF_SAVE = {"attributes", "format", "chunks", "shards", "compressors", "progress"}
@@ -141,7 +142,7 @@ class UnstructuredGrid(Grid):
 
     def load(
         self, path: Any, /, *names: str, verify: bool = True, progress: Any = None, **keywords: Any
-    ) -> Checkpoint:
+    ) -> "Checkpoint":
         found = self._line.whole.load(path, *names, verify=verify, progress=progress)
         for name, moved in found.items():
             with self._revoking():
@@ -241,7 +242,9 @@ def made_like(
     grid: Grid, field: Any, dim: str, halo: tuple[int, int], keywords: Mapping[str, Any]
 ) -> Any:
     """New fields of a grid in the layout of a field, with another halo along a dim."""
-    layout: Json = layout_of_field(field)
+    from gridbuf.distributed.files.manifests import keywords_of, layout_of_field  # seldom needed
+
+    layout = layout_of_field(field)
     layout["halo"] = [
         halo if d == dim else pair for d, pair in zip(field.dims, layout["halo"], strict=True)
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from in_child import python
 from oracle import Globe, cartesian, expected, fill, same
 
 import gridbuf as gb
@@ -223,3 +224,13 @@ def test_values_are_moved_as_bytes() -> None:
     field.numpy()[4:8] = bits.view("f8")
     grid.exchange(field)
     assert np.array_equal(field.numpy().view("u8"), np.tile(bits, 3))
+
+
+def test_an_exchange_imports_no_files() -> None:
+    code = (
+        "import sys, gridbuf.distributed as gbd\n"
+        "grid = gbd.grid((4, 4), halo=1)\n"
+        "grid.exchange(grid.zeros())\n"
+        "print([name for name in sys.modules if 'distributed.files' in name])"
+    )
+    assert python(code) == "[]"
