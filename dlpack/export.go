@@ -92,12 +92,12 @@ func Export(t Tensor, owner Owner) (*Managed, error) {
 // flags, so read-only memory is refused.
 func ExportLegacy(t Tensor, owner Owner) (*Legacy, error) {
 	if t.Flags&ReadOnly != 0 {
-		return nil, alloc.ErrInvalid.Errorf("tensor: read-only memory cannot be told to a legacy " +
-			"consumer; it must ask for max_version (1, 0) or later, or for a copy")
+		return nil, alloc.ErrInvalid.Errorf("tensor: a legacy consumer cannot see that memory is " +
+			"read-only; it must ask for max_version (1, 0) or later, or for a copy")
 	}
 	if t.DataType.subByte() {
-		return nil, alloc.ErrInvalid.Errorf("dtype: %s cannot be told to a legacy consumer, "+
-			"which has no word for padded items", t.DataType)
+		return nil, alloc.ErrInvalid.Errorf("dtype: %s cannot be exported to a legacy consumer, "+
+			"which does not know padded items", t.DataType)
 	}
 	strides, err := t.items()
 	if err != nil {

@@ -65,10 +65,10 @@ func TestExportKeepsEveryPartOfADescription(t *testing.T) {
 		legacy, err := ExportLegacy(want, Owner{})
 		switch {
 		case want.Flags&ReadOnly != 0:
-			assert.ErrorContains(t, err, "read-only memory cannot be told to a legacy consumer")
+			assert.ErrorContains(t, err, "a legacy consumer cannot see that memory is read-only")
 			continue
 		case want.DataType.subByte():
-			assert.ErrorContains(t, err, "dtype: float4_e2m1fn cannot be told")
+			assert.ErrorContains(t, err, "dtype: float4_e2m1fn cannot be exported")
 			continue
 		}
 		require.NoError(t, err)

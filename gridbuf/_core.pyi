@@ -591,8 +591,8 @@ class GUFunc:
         axis : int, str, tuple of them, or None, optional
             Numbers or names of a Field's indices ("I", "IJ"); None: all.
         dtype : dtype_like, optional
-            In which the values are folded; default: as the kernels, or NumPy for an adopted ufunc,
-            choose.
+            The dtype in which the values are folded. Default: the choice of the kernels, or of
+            NumPy for an adopted ufunc.
         out : array, optional
             The array that receives the result, and is returned.
         keepdims : bool, optional

@@ -20,8 +20,8 @@ def on_demand(
         public = __import__(f"{package}.{module}", fromlist=[module])
         if not {"__all__", *getattr(public, "__all__", ())} <= vars(public).keys():
             raise ImportError(
-                f"{package} is being imported: a signal handler or a tracer runs within its first"
-                " use and needs it, too; use before what a handler uses"
+                f"{package} is being imported, and a signal handler or a tracer that interrupted"
+                " the import needs it, too; use it once before the handler is set"
             )
         namespace.update({name: getattr(public, name) for name in ("__all__", *public.__all__)})
         return public

@@ -61,7 +61,7 @@ def pad(x: Any, halo: Any, mode: str = "constant", value: Any = 0, **spec: Any) 
         raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
     for name in ("halo", "origin", "shape"):
         if name in spec:
-            raise TypeError(f"{name}: a Field that is padded has the halo that pad is given")
+            raise TypeError(f"{name}: not allowed here; the result has the halo of halo=")
     data = inner(x)
     source, spec, dtype = prepare(data, None, spec.pop("dtype", None), spec)
     pairs = read_pairs(halo, len(source.shape))

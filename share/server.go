@@ -119,7 +119,7 @@ func (a *Array) offer(access Access) (*offer, error) {
 	}
 	if a.sealed && a.clientsWrite != access {
 		return nil, alloc.ErrInvalid.Errorf(
-			"access: an earlier offer of the array has decided whether clients write, for good")
+			"access: it differs from that of an earlier offer of the array, which is permanent")
 	}
 	if !a.sealed {
 		if err := sealForGood(a.file, access == ReadOnly); err != nil {

@@ -40,8 +40,8 @@ def section(number: str) -> str:
     )
     if not found:
         sys.exit(
-            f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'; whoever releases puts the"
-            " date in, and commits"
+            f"CHANGELOG.md: no section '## {number} (YEAR-MONTH-DAY)'; put the date in place of"
+            " 'unreleased', and commit"
         )
     return found[2].strip()
 

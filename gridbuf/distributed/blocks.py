@@ -150,8 +150,8 @@ class Blocks:
     def _only(self, call: str) -> _core.Field:
         if len(self._blocks) != 1:
             raise TypeError(
-                f"{call}: T is a field on {len(self._blocks)} blocks; grid.any(T) and grid.all(T)"
-                " are of all ranks, grid.gather(T) is the whole field, T.blocks[n] one block"
+                f"{call}: T is a field on {len(self._blocks)} blocks; use grid.any(T), grid.all(T)"
+                " or grid.gather(T) for the whole field, or T.blocks[n] for one block"
             )
         return self._blocks[0]
 

@@ -105,18 +105,18 @@ def check_operand(given: Any, what: str, partition: Partition | None) -> None:
         for dim in given.dims:
             if dim in cut_dims(partition):
                 raise ValueError(
-                    f"{what}: a Field of the dims {given.dims}, and the grid cuts {dim}; beside"
-                    " Blocks stand Blocks, numbers, and Fields without the grid's dims"
+                    f"{what}: a Field of the dims {given.dims}, and the grid cuts {dim}; allowed"
+                    " with Blocks are Blocks, numbers, and Fields without the grid's dims"
                 )
     elif isinstance(given, list | tuple):
         raise TypeError(
-            f"{what}: a {type(given).__name__} stands beside Blocks; of a list of Fields"
-            " gbd.Blocks(list) makes Blocks"
+            f"{what}: a {type(given).__name__} cannot be combined with Blocks; gbd.Blocks(list)"
+            " makes Blocks of a list of Fields"
         )
     elif getattr(given, "ndim", 0):
         raise TypeError(
-            f"{what}: an array of {given.ndim} dims, {type(given).__name__}, stands beside Blocks;"
-            " allowed are Blocks, numbers, and Fields without the grid's dims"
+            f"{what}: an array of {given.ndim} dims, {type(given).__name__}, cannot be combined"
+            " with Blocks; allowed are Blocks, numbers, and Fields without the grid's dims"
         )
 
 
@@ -147,7 +147,7 @@ def common(all_blocks: Sequence[Any], what: str) -> Any:
             ours is not theirs and None not in (ours, theirs) and ours != theirs
         ):
             raise ValueError(
-                f"{what}: {described(best)} and {described(other)}; operands are of one grid"
+                f"{what}: {described(best)} and {described(other)}; operands must be of one grid"
             )
         if ours is None or not best._parts:
             best = other
@@ -197,7 +197,7 @@ def refuse_along(name: str, axis: Any, blocks: Any) -> None:
         f"grid.{call}(T) is that of the whole field" if call else "grid.gather(T) is a whole field"
     )
     raise TypeError(
-        f"{name}: along {', '.join(along)} it would see this rank's blocks one by one; {instead},"
+        f"{name}: along {', '.join(along)} it would be computed for each block alone; {instead},"
         " and axis= may name dims that the grid does not cut"
     )
 
@@ -262,12 +262,14 @@ def call_function(kind: type, make: Callable[..., Any], function: Any, args: Any
     name = function.__name__
     blocks = [*found_in([*args, *kw.values()], kind)]
     if name in FILES:
-        raise TypeError(f"{name}: a file for each block; grid.save(path, T=T) writes one field")
+        raise TypeError(
+            f"{name}: it would write a file for each block; grid.save(path, T=T) writes one field"
+        )
     if name in ("array_equal", "allclose", "array_equiv"):
         each = "isclose" if name == "allclose" else "equal"
         raise TypeError(
-            f"{name}: it would be of this rank's blocks alone; grid.all(np.{each}(a, b)) is of the"
-            " whole fields"
+            f"{name}: it would compare this rank's blocks alone; grid.all(np.{each}(a, b)) compares"
+            " the whole fields"
         )
     if name in CONTRACTIONS:
         raise TypeError(
@@ -282,7 +284,10 @@ def call_function(kind: type, make: Callable[..., Any], function: Any, args: Any
     if name in ALONG:
         refuse_along(name, axis_of(function, args, kw), like)
     if name in WRITERS and not isinstance(args[0], kind):
-        raise TypeError(f"{name}: Blocks are written into {type(args[0]).__name__}")
+        raise TypeError(
+            f"{name}: Blocks cannot be written into {type(args[0]).__name__}; write into Blocks, or"
+            " into one block"
+        )
     if name in QUESTIONS and like._parts:
         plain = [picked(value, kind, 0) for value in args]
         return function(*plain, **{key: picked(value, kind, 0) for key, value in kw.items()})

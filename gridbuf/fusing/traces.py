@@ -169,8 +169,8 @@ class Trace:
         for _, value, before in self.held.values():
             if before != host(value).tobytes():
                 raise TypeError(
-                    "fused: the function changes an array that is no argument and that it computes"
-                    " with; make it another array, or an argument"
+                    "fused: the function changes an array from outside that it also computes with;"
+                    " pass this array as an argument, or write to another one"
                 )
         for key, (place, name, _) in self.attributes.items():  # read at each call, kept by none
             self.attributes[key] = place, name, None

@@ -219,7 +219,7 @@ def _warn_of_extents(fields: list[Sizing], found: Sizes, stacklevel: int) -> Non
             points = ", ".join(f"{name} has {count}" for name, count in own.items())
             warnings.warn(
                 f"domain: along {axis} {points} points inside its halo, and {found[n]} are"
-                " computed; choose them by domain=",
+                " computed; domain= chooses the points",
                 DomainWarning,
                 stacklevel=stacklevel,
             )

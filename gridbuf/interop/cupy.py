@@ -30,8 +30,8 @@ def allocator(*, managed: bool = False) -> Any:
     -------
     cupy.cuda.memory.CFunctionAllocator
         Its `malloc` is for `cupy.cuda.set_allocator` or `cupy.cuda.using_allocator`. No memory is
-        `cupy.cuda.memory.OutOfMemoryError`. A block that cupy has freed is used again once the GPU
-        is through with all that it had been given: cupy does not say on which stream it used it.
+        `cupy.cuda.memory.OutOfMemoryError`. A block that cupy has freed is used again after the GPU
+        has finished all work queued by then, because cupy does not name the stream of its use.
 
     Raises
     ------

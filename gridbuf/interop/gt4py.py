@@ -292,8 +292,8 @@ def register_presets() -> tuple[str, ...]:
 def stencil_args(
     stencil: Any, *args: Any, origin: Any = None, domain: Any = None, **kwargs: Any
 ) -> dict[str, Any]:
-    """The keywords of a call with plain arrays: for frozen stencils, for timing, for what reads no
-    Fields.
+    """The keywords of a call with plain arrays: for frozen stencils, for timing, and for callers
+    that do not read Fields.
 
     Parameters
     ----------

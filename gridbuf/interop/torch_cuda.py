@@ -17,8 +17,8 @@ __all__ = ["allocator"]
 def allocator() -> Any:
     """A `torch.cuda.memory.CUDAPluggableAllocator` over gridbuf's pool.
 
-    It goes by the addresses of gridbuf's functions, where PyTorch's own class wants the names of
-    exported symbols: gridbuf exports none. Tensors used on several streams are known through
+    It is made from the addresses of gridbuf's functions, because gridbuf exports no symbols that
+    PyTorch's own class could find by name. Tensors that are used on several streams need
     `record_stream`.
 
     Returns

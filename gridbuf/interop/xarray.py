@@ -271,7 +271,7 @@ def from_dataarray(
         Of host memory.
     axes : mapping, optional
         The DataArray's dims to "I", "J", "K", "0", ..., for stencils. Others keep their names.
-        Names that the array has not are ignored, so that one mapping serves a whole dataset.
+        Names that the array lacks are ignored, so that one mapping serves a whole dataset.
     origin, halo : optional
         As for Field, in index order; else those of the Field or storage whose memory the array
         shows, all of it and in any order of dims. A part, a result and an array read from a file

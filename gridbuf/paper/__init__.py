@@ -146,7 +146,7 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     shape = tuple(arguments.shape)
     for what, n in (("--ranks", arguments.ranks), ("--blocks", prod(arguments.blocks or ()))):
         if n > MOST:
-            raise UsageError(f"{what}: {n:,} are more than the {MOST:,} that are looked at")
+            raise UsageError(f"{what}: {n:,} are more than the {MOST:,} that can be planned")
     if prod(shape) >= 2**60:
         raise UsageError(
             f"shape: {' '.join(map(str, shape))}; its points are more than can be counted"

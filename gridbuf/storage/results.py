@@ -355,7 +355,7 @@ def refuse(obj: Any, name: str) -> None:
     if obj._host is None or obj._dev is None:
         raise AttributeError(f"{name!r} is for NumPy, which asks the type of a Storage")
     raise TypeError(
-        f"data: a {type(obj).__name__} goes by name and has memory on both sides, which an array by"
-        " position cannot follow; gridbuf.interop.xarray.to_dataarray(s) is a DataArray that does,"
-        " s.to_numpy() the host's memory, s.to_cupy() the device's"
+        f"data: a {type(obj).__name__} has a host and a device buffer, and a plain array would show"
+        " one of them, outdated; gridbuf.interop.xarray.to_dataarray(s) is a DataArray that stays"
+        " up to date, s.to_numpy() is the host's memory, s.to_cupy() the device's"
     )

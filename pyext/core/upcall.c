@@ -18,9 +18,8 @@ PyObject *gb_py_upcall_get(gb_py_upcall which) {
     PyObject *function = module ? PyObject_GetAttrString(module, table[which].function) : NULL;
     if (module && !function && PyErr_ExceptionMatches(PyExc_AttributeError))
         PyErr_Format(PyExc_ImportError,
-                     "%s is being imported: a signal handler or a tracer runs within its first use "
-                     "and needs it, too; "
-                     "use before what a handler uses",
+                     "%s is being imported, and a signal handler or a tracer that interrupted the "
+                     "import needs it, too; use it once before the handler is set",
                      table[which].module);
     Py_XDECREF(module);
     if (!function || __atomic_compare_exchange_n(&found[which], &known, function, 0,

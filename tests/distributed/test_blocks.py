@@ -201,7 +201,7 @@ MORE = gbd.grid((8, 6), blocks=(4, 1), halo=1).zeros("IJK", sizes={"K": 3})
     ("kind", "words", "call"),
     [
         (ValueError, "add: Blocks of 2 on a grid of 8 x 6 .* cut 2 x 1 and Blocks of 2 on a grid"
-         " of 8 x 6 points along IJ cut 1 x 2; operands are of one grid", lambda: T + OTHER),
+         " of 8 x 6 points along IJ cut 1 x 2; operands must be of one grid", lambda: T + OTHER),
         (ValueError, "Blocks of 2 .* and Blocks of 4", lambda: T + MORE),
         (ValueError, "where: Blocks of 2", lambda: np.where(T > 1, T, MORE)),
         (ValueError, "assignment: Blocks of 2", lambda: T.__setitem__(..., OTHER)),

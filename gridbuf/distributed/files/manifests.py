@@ -172,7 +172,7 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, J
         own = copy.pop(name, {})
         if not isinstance(own, dict):
             raise TypeError(
-                f"attributes[{name!r}]: expected a dict of what is said of the field, got"
+                f"attributes[{name!r}]: expected a dict of the field's attributes, got"
                 f" {type(own).__name__}"
             )
         fields[name] = own

@@ -147,9 +147,9 @@ class Channel:
             tag = tags.new()
         if tag is None:
             raise RuntimeError(
-                f"rank {self.rank} gets as many kinds of messages from rank {peer} as MPI promises"
-                " tags: delete plans that are no longer used; a kind of fields that"
-                " grid.exchange or exchange_halos was given keeps its tag"
+                f"rank {self.rank}: all tags that MPI guarantees for messages from rank {peer} are"
+                " in use; delete plans that are no longer used. Each layout of fields that was"
+                " given to grid.exchange or exchange_halos keeps a tag"
             )
         status = MPI.Status()
         for number in both(tag.number):  # a dead plan may have skipped a message of its peer

@@ -255,8 +255,7 @@ def redistributing(
     facts = agreed.topics[1][0]
     if facts is None:
         raise ValueError(
-            "other: None on every rank; where a rank is in the other grid's communicator it is that"
-            " grid"
+            "other: it is None on every rank; give the other grid on the ranks of its communicator"
         )
     decomposition, numbers = decomposition_from(facts), facts["ranks"]
     blocks: tuple[Block, ...] = there.context.blocks if there else ()
