@@ -1,9 +1,5 @@
-"""Messages that need no packing: all points of one lie in one field's memory just as they are
-sent.
-
-Whether MPI takes pointers of GPUs.
-
-The memory of messages: what MPI reads and writes, and where the programs of copies find it.
+"""Memory of messages: buffers that MPI reads and writes, on the host or on a GPU, and messages that
+need no packing, since their points lie in a field as they are sent.
 """
 
 import ctypes
