@@ -59,9 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """gt4py, here and in the programs of tests, compiles a stencil once: `make test` says where it
     is kept, else it is as long as the tests run.
     """
-    if (
-        "GT_CACHE_ROOT" not in os.environ
-    ):  # of this process, and of those that it starts: workers and programs
+    # Of this process, and of those that it starts: workers and programs
+    if "GT_CACHE_ROOT" not in os.environ:
         folder = tempfile.mkdtemp(prefix="gridbuf-gt4py-")
         os.environ |= {
             "GT_CACHE_ROOT": folder,

@@ -100,10 +100,8 @@ def test_the_stub_and_the_command_line_name_the_same() -> None:
     compare(["shape", "dtype", *spec], SHARED, "Spec (gridbuf/_core.pyi)")
     compare(field, FIELDS, "FieldSpec (gridbuf/_core.pyi)")
     options = re.findall(r"(?<=--)[a-z-]+", cli._parser()[1]["plan"].format_usage())
-    spelled = {name.replace("_", "-") for name in SHARED} - {
-        "shape",
-        "dimensions",
-    }  # the first is no option, the other is --dims
+    # The first is no option, the other is --dims
+    spelled = {name.replace("_", "-") for name in SHARED} - {"shape", "dimensions"}
     compare({*options} - {"help"}, spelled, "python -m gridbuf plan (gridbuf/cli.py)")
 
 

@@ -45,9 +45,8 @@ LAYOUTS = {
 
 
 def test_the_table_names_every_builtin_preset() -> None:
-    known = {
-        *python("import gridbuf; print(*gridbuf.backends())").split()
-    }  # in a process where nobody registers any
+    # In a process where nobody registers any
+    known = {*python("import gridbuf; print(*gridbuf.backends())").split()}
     assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
     assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"
 
@@ -134,9 +133,8 @@ def test_gt4py_agrees_for_its_own_presets() -> None:
         for name, info in registry.REGISTRY.items()
         if info["layout_map"].__module__.startswith("gt4py")
     }
-    assert {"numpy", "gt:cpu_ifirst", "gt:cpu_kfirst", "gt:gpu"} <= set(
-        own
-    )  # others may have been registered meanwhile
+    # Others may have been registered meanwhile
+    assert {"numpy", "gt:cpu_ifirst", "gt:cpu_kfirst", "gt:gpu"} <= set(own)
     for name, info in own.items():
         for dims in ("IJK", "IJ", "IK", "JK", "I", "J", "K", "IJK0", "IJ0", "K01", "IJK01"):
             shape = (5, 6, 7, 8, 2)[: len(dims)]

@@ -168,9 +168,8 @@ ARRAYS = {
 )
 def test_like_is_what_its_request_says(name: str, dtype: Any) -> None:
     a = ARRAYS[name]
-    asked = gb.empty_like(
-        a, dtype, padding=like_spec(a, {}).get("padding")
-    )  # a keyword: spelled out
+    # A keyword: spelled out
+    asked = gb.empty_like(a, dtype, padding=like_spec(a, {}).get("padding"))
     for make in (gb.empty_like, gb.zeros_like, gb.ones_like):
         made = make(a, dtype)
         assert (

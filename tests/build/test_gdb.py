@@ -22,8 +22,7 @@ def test_a_crash_shows_its_lines(tmp_path: Path) -> None:
     said = under_gdb.crash(CRASH, *options, cwd=ROOT, PYTHONPATH=str(package))
     trace = under_gdb.trace(said)
     assert re.search(r"^#0 .*\w+\.[ch]:\d+$", trace, re.MULTILINE), said  # a room that Go compiles
-    assert re.search(r"^\d+\t", said, re.MULTILINE) and "No such file" not in said, (
-        said
-    )  # list: its text was found
+    # List: its text was found
+    assert re.search(r"^\d+\t", said, re.MULTILINE) and "No such file" not in said, said
     assert re.search(r" at pyext/[\w/]+\.c:\d+$", trace, re.MULTILINE), said
     assert "PyEval_EvalFrame" in trace, said

@@ -68,6 +68,7 @@ def normal(package: str) -> str:
 def test_the_extras_have_the_packages_of_the_consumers() -> None:
     ours = {normal(name) for name in consumers.packages()} - {"numpy"}
     for_gpus_or_old_pythons = {"cupy", "cupy-cuda12x", "cupy-cuda13x", "numba-cuda", "ndsl", "ghex"}
+    # Of consumers, of recipes, of what is compiled
     helpers = {
         "gridbuf",  # its extra for progress bars
         "scipy",
@@ -76,7 +77,7 @@ def test_the_extras_have_the_packages_of_the_consumers() -> None:
         "setuptools",
         "meson",
         "ninja",
-    }  # of consumers, of recipes, of what is compiled
+    }
     named = extras("consumers", "consumers-heavy", "consumers-compiled") - helpers
     wanted = ours - for_gpus_or_old_pythons
     assert not wanted - named, (

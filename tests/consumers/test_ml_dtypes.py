@@ -49,9 +49,8 @@ def test_the_dtype_survives_both_ways(name: str) -> None:
     ours[3, 2] = 1
     assert theirs[3, 2] == dtype.type(1)
     assert gb.from_dlpack(ours).dtype == dtype
-    assert (
-        ours.copy().dtype == dtype and np.asarray(ours.copy()).tobytes() == theirs.tobytes()
-    )  # a nan is none
+    # A nan is none
+    assert ours.copy().dtype == dtype and np.asarray(ours.copy()).tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -57,9 +57,8 @@ def test_names_in_another_order_are_refused_and_not_taken_by_position(call: Any)
     square = np.arange(9.0).reshape(3, 3)
     other = _xarray(square)
     ours = gb.Field(square, "JI")
-    for pair in ((ours, other), (other, ours))[
-        : 1 if call is operator.add else 2
-    ]:  # xarray's own operator asks no Field
+    # xarray's own operator asks no Field
+    for pair in ((ours, other), (other, ours))[: 1 if call is operator.add else 2]:
         with pytest.raises(ValueError, match=r"names .* differ, and one of them goes by position"):
             call(*pair)
 

@@ -307,9 +307,8 @@ def sizes() -> Iterator[int]:
 
 
 def test_progress_rises_to_one(threads: int) -> None:
-    for nbytes in (
-        sizes()
-    ):  # progress is told when a slice of time is over: the copy is as large as that takes
+    # Progress is told when a slice of time is over: the copy is as large as that takes
+    for nbytes in sizes():
         seen: list[float] = []
         gb.copyto(
             np.empty((nbytes // 64, 64), "u1", order="F"),

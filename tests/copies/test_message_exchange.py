@@ -84,9 +84,8 @@ def test_what_has_not_come_is_asked_for_again() -> None:
     assert played.values()[0] == [0.0, 1.0, 2.0, 3.0]
     assert played.exchange.test() is True
     assert played.values()[0] == [10.0, 1.0, 2.0, 11.0]
-    assert (
-        played.exchange.test() is played.exchange.poll() is played.exchange.drop() is True
-    )  # nothing is under way
+    # Nothing is under way
+    assert played.exchange.test() is played.exchange.poll() is played.exchange.drop() is True
     assert played.counter[0] == 1
 
 

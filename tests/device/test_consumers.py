@@ -41,10 +41,8 @@ def test_torch() -> None:
     )
     assert type(gb.Field(torch.zeros(3))) is gb.HostField
     stream = torch.cuda.Stream()
-    for ours in (
-        stream,
-        None,
-    ):  # the Field's first use is ordered behind torch's stream: on that stream, and on another
+    # The Field's first use is ordered behind torch's stream: on that stream, and on another
+    for ours in (stream, None):
         with torch.cuda.stream(stream):
             busy = torch.zeros(1 << 24, device="cuda")
             for _ in range(50):

@@ -172,9 +172,8 @@ def test_the_stream_is_honoured_on_the_way_through_the_host(fake: Fake, way: str
     settle()
     stream = fake.stream(0)
     fake.hold(True)
-    fake.set_bytes(
-        f.__cuda_array_interface__["data"][0], 7, f.size, stream
-    )  # a kernel of the user's, which is not done
+    # A kernel of the user's, which is not done
+    fake.set_bytes(f.__cuda_array_interface__["data"][0], 7, f.size, stream)
     copy = gb.copy_async(dst, f, stream=stream)
     assert not copy.wait(0.05)
     fake.run_every(50)
@@ -252,9 +251,8 @@ def test_a_copy_for_dlpack_is_made_before_its_reader_reads(held: Fake, stream: A
     before = held.count("cuStreamWaitEvent")
     g = gb.from_dlpack(Exported(f.__dlpack__(stream=handle, max_version=(1, 0), copy=True)))
     target = gb.Field.zeros((10, 20), device="gpu", layout=(1, 0))
-    copy = gb.copy_async(
-        target, g, stream=handle
-    )  # reads on the consumer's stream: a race if it were not behind the copy
+    # Reads on the consumer's stream: a race if it were not behind the copy
+    copy = gb.copy_async(target, g, stream=handle)
     assert stream != "own" or held.count("cuStreamWaitEvent") > before
     held.pump()
     held.hold(False)

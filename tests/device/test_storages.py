@@ -74,9 +74,8 @@ def test_the_host_waits_for_what_another_stream_still_writes(fake: Fake, look: s
     fake.hold(True)
     fake.awaited(1)
     try:
-        fake.set_bytes(
-            s._dev.data.ptr, 7, s.nbytes, stream
-        )  # a kernel that is queued and has not run
+        # A kernel that is queued and has not run
+        fake.set_bytes(s._dev.data.ptr, 7, s.nbytes, stream)
         assert LOOKS[look](s) == 7
     finally:
         fake.pump()

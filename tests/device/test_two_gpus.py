@@ -95,9 +95,8 @@ class Program:
         )
 
     def turned(self, field: gb.Field) -> gb.Field:
-        return field.transpose(
-            "".join(self.draw.sample("IJK", 3))
-        )  # names decide: the values are where they were
+        # Names decide: the values are where they were
+        return field.transpose("".join(self.draw.sample("IJK", 3)))
 
     # steps
 

@@ -16,9 +16,8 @@ from gridbuf.distributed import Block, Grid
 
 Point = tuple[int, ...]
 Axes = tuple[Point, ...]  # where the axes of the coordinates point to on the globe
-Where = Callable[
-    [int, Point], tuple[Any, Axes] | None
-]  # tile and doubled coordinates -> the point of the globe; None: nowhere
+# Tile and doubled coordinates -> the point of the globe; None: nowhere
+Where = Callable[[int, Point], tuple[Any, Axes] | None]
 
 
 def units(ndim: int, sign: int = 1) -> Axes:
@@ -81,9 +80,8 @@ class Globe:
         over: Callable[[int, Point], bool] = lambda tile, x: False,
     ) -> None:
         self.where, self.components = where, components
-        self.vague: list[
-            tuple[int, int, Point]
-        ] = []  # component, block, index: where the axes point nowhere in particular
+        # Component, block, index: where the axes point nowhere in particular
+        self.vague: list[tuple[int, int, Point]] = []
         self.owner: dict[Any, tuple[Any, Block, int, Point, Point]] = {}
         for block in grid.all_blocks():
             if block.rank is None:

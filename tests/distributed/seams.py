@@ -10,12 +10,8 @@ from oracle import Axes, Point, Where, units
 import gridbuf as gb
 import gridbuf.distributed as gbd
 
-STAGGERED = [
-    ((1, 1), (1, 1)),
-    ((0, 1), (1, 0)),
-    ((1, 0), (0, 1)),
-    ((0, 0), (0, 0)),
-]  # A, C, D and B grids: positions of u and v
+# A, C, D and B grids: positions of u and v
+STAGGERED = [((1, 1), (1, 1)), ((0, 1), (1, 0)), ((1, 0), (0, 1)), ((0, 0), (0, 0))]
 
 
 def tripolar(shape: Point, pivot: str) -> tuple[Where, Callable[[int, Point], bool]]:

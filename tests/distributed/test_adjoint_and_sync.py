@@ -75,9 +75,8 @@ def test_what_is_accumulated_is_set_to_zero_and_nothing_else() -> None:
     plan.accumulate(f)
     a = f.numpy()
     assert (a[0, 1:-1] == 0).all() and (a[-1, 1:-1] == 0).all()  # filled by the plan
-    assert (a[:, 0] == 1).all() and (
-        a[:, -1] == 1
-    ).all()  # the edges of the domain keep their values
+    # The edges of the domain keep their values
+    assert (a[:, 0] == 1).all() and (a[:, -1] == 1).all()
     assert a[1:-1, 1:-1].tolist() == [[2, 2, 2], [1, 1, 1], [1, 1, 1], [2, 2, 2]]
 
 

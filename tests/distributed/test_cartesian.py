@@ -38,11 +38,8 @@ def check(
 
 
 BLOCKS = list(product(range(1, 5), range(1, 5)))
-HALOS = [
-    1,
-    ((2, 0), (0, 3)),
-    (5, (1, 9)),
-]  # the last: wider than blocks, and than the periodic axes
+# The last: wider than blocks, and than the periodic axes
+HALOS = [1, ((2, 0), (0, 3)), (5, (1, 9))]
 
 
 @pytest.mark.parametrize("periodic", ["", "I", "J", "IJ"])

@@ -94,9 +94,8 @@ def test_any_cut_reads_what_any_other_has_written(name: str, kind: str, tmp_path
             there.save(tmp_path / "again", format=kind, f2=again)
             back = here.load(tmp_path / "again")["f2"]
             for f, g in zip(domains(fields["f2"]), domains(back), strict=True):
-                if (
-                    name != "cube"
-                ):  # there blocks need not agree about what they share, and the lowest one counts
+                # There blocks need not agree about what they share, and the lowest one counts
+                if name != "cube":
                     assert f.tobytes() == g.tobytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "step"]
 
@@ -240,9 +239,8 @@ def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
         }
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].chunks == (4, 2, 4)
-    assert (
-        len([p for p in (tmp_path / "x" / "T" / "c").rglob("*") if p.is_file()]) == 6
-    )  # one a block
+    # One a block
+    assert len([p for p in (tmp_path / "x" / "T" / "c").rglob("*") if p.is_file()]) == 6
     grid.save(tmp_path / "x", T=T, chunks={"K": 2, "J": 1}, shards=True, compressors=None)
     group = zarr.open_group(tmp_path / "x", mode="r")
     assert group["T"].shards == (4, 2, 4) and group["T"].chunks == (4, 1, 2) and "u" not in group

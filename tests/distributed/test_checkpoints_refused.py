@@ -155,9 +155,8 @@ def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(
         assert len([*tmp_path.glob("x.*.unfinished")]) == 1
         save(3.0)
         assert [p.name for p in tmp_path.iterdir()] == ["x"]
-    monkeypatch.setattr(
-        checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object()
-    )  # a system that exchanges no names
+    # A system that exchanges no names
+    monkeypatch.setattr(checkpoint_folders.ctypes, "CDLL", lambda *args, **keywords: object())
     save(4.0)
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 

@@ -229,9 +229,8 @@ def test_damage_is_a_value_error_that_names_the_place(kind: str, tmp_path: Path)
                     (path / file).write_bytes(text[:at] + bytes([text[at] ^ 0x55]) + text[at + 1 :])
                     try:
                         found = grid.gather(grid.load(path)["T"])
-                        assert (
-                            found.numpy() == values
-                        ).all()  # what was changed says nothing of values
+                        # What was changed says nothing of values
+                        assert (found.numpy() == values).all()
                     except (ValueError, TypeError) as error:
                         assert "x'" in str(error) and (
                             "path" in str(error) or "dtype" in str(error)
@@ -249,9 +248,8 @@ def test_damage_is_a_value_error_that_names_the_place(kind: str, tmp_path: Path)
             with pytest.raises(ValueError, match=r"path: .*x") as raised:
                 grid.load(path)
             assert file.name == "manifest.json" or "T" in str(raised.value)
-            if (
-                file.parent.name not in ("", "T") and change != "folder"
-            ):  # Zarr takes that for a chunk of zeros
+            # Zarr takes that for a chunk of zeros
+            if file.parent.name not in ("", "T") and change != "folder":
                 assert str(file.relative_to("T")) in str(raised.value)
             if change == "folder":
                 (path / file).rmdir()

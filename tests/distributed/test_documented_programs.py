@@ -51,9 +51,8 @@ def advection() -> Any:
     pytest.importorskip("gt4py")
     spec = importlib.util.spec_from_file_location("advection_cubed_sphere", EXAMPLE)
     assert spec is not None and spec.loader is not None
-    module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(
-        spec
-    )  # gt4py reads its source
+    # gt4py reads its source
+    module = sys.modules["advection_cubed_sphere"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -65,10 +64,8 @@ def test_mass_stays_and_errors_fall_with_the_cells(advection: Any) -> None:
             assert before > 0.09 and abs(after - before) <= 1e-14 * before
     for a, b in zip(coarse["l2"], fine["l2"], strict=True):
         assert 0.01 < b < 0.55 * a < 0.4  # better than first order
-    for found in (
-        coarse,
-        fine,
-    ):  # over the pole as along the equator: no edge of the cube is another
+    # Over the pole as along the equator: no edge of the cube is another
+    for found in (coarse, fine):
         assert found["l2"][0] == pytest.approx(found["l2"][2], rel=1e-6)
 
 

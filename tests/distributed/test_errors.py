@@ -292,9 +292,8 @@ def test_a_plan_takes_no_field_of_other_dims_or_halo(blocks: tuple[int, int]) ->
             wrong = [gb.Field(f.numpy(), **more) for f in fields]  # type: ignore[arg-type]
             with pytest.raises(ValueError, match=says):
                 call(listed([*fields[:-1], wrong[-1]]))
-    plan(
-        listed([gb.Field(f.numpy(), dims="IJ") for f in fields])
-    )  # what they do not say is the plan's
+    # What they do not say is the plan's
+    plan(listed([gb.Field(f.numpy(), dims="IJ") for f in fields]))
     plan(listed([f.numpy() for f in fields]))
     plan(listed(fields))
 

@@ -133,9 +133,8 @@ def test_what_is_scattered_lies_where_it_lay(grid: gbd.Grid, where: Any, over: A
                     for a, b, p in zip(block.start, block.stop, positions, strict=True)
                 )
                 assert np.array_equal(f.domain.numpy(), whole[block.tile][(slice(None), *part)])
-                assert f.numpy().sum() == f.domain.numpy().sum() - (
-                    f.size - f.domain.size
-                )  # its halo is as it was
+                # Its halo is as it was
+                assert f.numpy().sum() == f.domain.numpy().sum() - (f.size - f.domain.size)
                 f[...] = -1
 
 
@@ -264,9 +263,8 @@ def test_fields_without_a_dim_count_once() -> None:
 def test_land() -> None:
     grid = gbd.grid((4, 4), blocks=(2, 2), owners=[0, None, 0, 0], halo=1)
     T = grid.full(2.0, faces="I")
-    assert (
-        np.isnan(grid.gather(T, fill_value=math.nan).numpy()).sum() == 4
-    )  # a face beside a block is the block's
+    # A face beside a block is the block's
+    assert np.isnan(grid.gather(T, fill_value=math.nan).numpy()).sum() == 4
     assert (
         (grid.gather(T).numpy() == 0).sum() == 4 and grid.sum(T) == 2.0 * 16 and grid.max(T) == 2.0
     )
@@ -290,10 +288,8 @@ def test_bytes_survive() -> None:
     assert grid.gather(T).numpy().view("u8").tolist() == bits.tolist()
     frozen = np.arange(2.0)
     frozen.flags.writeable = False
-    assert grid.gather([gb.Field(frozen, "I"), T[1]]).numpy()[:2].tolist() == [
-        0.0,
-        1.0,
-    ]  # a source is not written
+    # A source is not written
+    assert grid.gather([gb.Field(frozen, "I"), T[1]]).numpy()[:2].tolist() == [0.0, 1.0]
     records = grid.zeros(dtype=[("a", "i4"), ("b", "f8")])
     assert grid.gather(records).dtype == records[0].dtype
 

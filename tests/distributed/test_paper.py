@@ -109,9 +109,8 @@ def test_figures_are_those_of_the_plans(
     assert (own.received, own.copied, own.messages) == (max(received), max(copied), max(messages))
     assert own.points == (min(points), np.mean(points), max(points)) and own.idle == points.count(0)
     assert own.surface == pytest.approx(max(surface))
-    assert (
-        max(memory) <= own.memory <= max(memory) * 1.5 + 4096 * run.fields * 6
-    )  # with what alignment takes
+    # With what alignment takes
+    assert max(memory) <= own.memory <= max(memory) * 1.5 + 4096 * run.fields * 6
     assert f"gbd.{kind}(" in report.program(run, own)
 
 
@@ -320,12 +319,14 @@ def test_pictures_of_tiles_land_and_many_blocks() -> None:
         )
         for tile in range(6)
     }
+    # East of an even one
     assert [
         where[t][0] == where[t + 1][0] and where[t][1] < where[t + 1][1] for t in (0, 2, 4)
-    ] == [True] * 3  # east of an even one
+    ] == [True] * 3
+    # North of an odd one
     assert [where[t][1] == where[t + 1][1] and where[t][0] > where[t + 1][0] for t in (1, 3)] == [
         True
-    ] * 2  # north of an odd one
+    ] * 2
     many = picture(
         blocks(
             report.figures(run_of("600 500 --ranks 3000 --blocks 60 50")[0], (60, 50)).decomposition

@@ -91,10 +91,8 @@ def test_the_automatic_cut() -> None:
     assert best_cut((100, 100), 2, ((0, 0), (5, 5)), (False, False)) == (2, 1)
     assert best_cut((3, 2), 6, one, (False, False)) == (3, 2)
     assert best_cut((100, 100, 100), 8, one + one[:1], (False,) * 3) == (2, 2, 2)
-    assert best_cut((1024, 1024), 9973, one, (False, False)) in (
-        (9973, 1),
-        (1, 9973),
-    )  # a prime: some blocks have no points
+    # A prime: some blocks have no points
+    assert best_cut((1024, 1024), 9973, one, (False, False)) in ((9973, 1), (1, 9973))
     cuts = [(k, 12 // k) for k in (1, 2, 3, 4, 6, 12)]
     assert best_cut((90, 60), 12, one, (True, False)) == min(
         cuts, key=lambda cut: exchanged((90, 60), cut, one, (True, False))
@@ -432,9 +430,8 @@ def test_a_scalar_changes_sign_at_folds_alone() -> None:
         f[0].numpy()[...] = 0
         grid.exchange(gbd.scalar(f, sign=-1))
         assert (f[0].numpy()[3, 1:3] == sign).all()
-    grid = gbd.cubed_sphere(
-        2, halo=1
-    )  # past a vertex, the owner is half a turn away: two seams that turn, and no fold
+    # Past a vertex, the owner is half a turn away: two seams that turn, and no fold
+    grid = gbd.cubed_sphere(2, halo=1)
     plain, signed = grid.ones(faces="IJ"), grid.ones(faces="IJ")
     grid.exchange(plain, gbd.scalar(signed, sign=-1))
     assert all((f.numpy() == g.numpy()).all() for f, g in zip(plain, signed, strict=True))

@@ -52,9 +52,8 @@ def members(name: str, cls: type) -> Iterator[Documented]:
             getattr(base.__dict__.get(each), "__doc__", None) for base in ours
         ):
             continue  # it does what its base says
-        if isinstance(
-            plain, cached_property
-        ):  # data, as a property is: its class's Attributes say what it holds
+        # Data, as a property is: its class's Attributes say what it holds
+        if isinstance(plain, cached_property):
             continue
         if not each.startswith("_") and (
             inspect.isroutine(plain) or inspect.ismethoddescriptor(plain)

@@ -145,12 +145,8 @@ def test_what_functions_have_in_common_is_said_once_and_read_in_all() -> None:
 
     found = sections(documented(function))
     assert list(found) == ["", "Parameters", "Returns", "Raises", "Notes", "Examples"]
-    assert named(found["Parameters"]) == [
-        "d",
-        "a",
-        "b",
-        "c",
-    ]  # what is described together stays together
+    # What is described together stays together
+    assert named(found["Parameters"]) == ["d", "a", "b", "c"]
     assert found["Notes"].strip() == "For both."
     assert found["Raises"].split() == ["ValueError", "Its", "own,", "too."]
 

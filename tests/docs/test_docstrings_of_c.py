@@ -52,9 +52,8 @@ def made(stub: str) -> dict[str, str]:
     found: dict[str, Any] = {}
     for macro in header.replace(" \\\n", "\n").split("#define GB_PY_DOC_")[1:]:
         name, *literals = macro.rstrip().split("\n")
-        found[name] = "".join(
-            eval(literal) for literal in literals
-        )  # C's escapes here are Python's
+        # C's escapes here are Python's
+        found[name] = "".join(eval(literal) for literal in literals)
     return found
 
 

@@ -46,16 +46,12 @@ def spans(page: Path) -> list[str]:
     return found + [block.text for block in blocks(page) if not block.kind and not block.examples]
 
 
-NOW = [
-    page for page in PAGES if page.name not in ("CHANGELOG.md", "changes.md")
-]  # what was, is named there
-MADE = re.findall(
-    r"^/(\w+)/$", (ROOT / ".gitignore").read_text(), re.MULTILINE
-)  # by make, sooner or later
-WITHIN = [
-    ROOT,
-    *(ROOT / room for room in ("tests", "pyext", "gridbuf")),
-]  # what a page leaves out of a path
+# What was, is named there
+NOW = [page for page in PAGES if page.name not in ("CHANGELOG.md", "changes.md")]
+# By make, sooner or later
+MADE = re.findall(r"^/(\w+)/$", (ROOT / ".gitignore").read_text(), re.MULTILINE)
+# What a page leaves out of a path
+WITHIN = [ROOT, *(ROOT / room for room in ("tests", "pyext", "gridbuf"))]
 FILE = re.compile(r"(?<![\w./$-])(?:\.\./)?((?:[a-z_]+/)+[\w.]*|test_\w+\.py)(?![\w*{<])")
 
 

@@ -16,10 +16,8 @@ import numpy as np
 import pytest
 from described import PACKAGES, Documented, documented, installed, public
 
-NUMPYS = {
-    ("Field.astype", "copy"),
-    ("storage.Storage.astype", "copy"),
-}  # whose rule is ours: anything is true or false
+# Whose rule is ours: anything is true or false
+NUMPYS = {("Field.astype", "copy"), ("storage.Storage.astype", "copy")}
 
 
 def shown(each: Documented) -> tuple[ast.Call | None, dict[str, Any]]:

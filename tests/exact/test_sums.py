@@ -163,9 +163,8 @@ def test_subnormals_where_a_library_flushes_them() -> None:
     total, product = Total("float64"), Total("float64")
     set_csr(0x1F80 | 0x8040)
     try:
-        flushed = (
-            float(x[0]) * 1.0
-        )  # what Python makes of it, and of results, is the thread's affair
+        # What Python makes of it, and of results, is the thread's affair
+        flushed = float(x[0]) * 1.0
         total.add(x)
         product.add_product(x, y)
     finally:

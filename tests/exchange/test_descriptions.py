@@ -147,9 +147,8 @@ def test_no_objects_over_foreign_bytes(said: str, door: str) -> None:
     with contextlib.suppress(TypeError, ValueError, BufferError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = DOORS[door](obj)
-        if (
-            door != "interface.read" and made is not None
-        ):  # what came in has no objects, whatever was said
+        # What came in has no objects, whatever was said
+        if door != "interface.read" and made is not None:
             assert not np.asarray(made).dtype.hasobject or "empty" in door
     gc.collect()  # nobody's references
 

@@ -35,9 +35,8 @@ def structs(text: str) -> dict[str, list[str]]:
     for body, name in re.findall(
         r"typedef struct\s*\w*\s*\{(.*?)\}\s*(\w+);", text, flags=re.DOTALL
     ):
-        body = re.sub(
-            r"\(\*\s*(\w+)\)\s*\([^)]*\)", r" \1", body
-        )  # a function pointer is a field like any other
+        # A function pointer is a field like any other
+        body = re.sub(r"\(\*\s*(\w+)\)\s*\([^)]*\)", r" \1", body)
         found[name] = [line.split()[-1].lstrip("*") for line in body.split(";") if line.strip()]
     return found
 

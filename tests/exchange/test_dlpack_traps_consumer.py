@@ -136,9 +136,8 @@ def test_copy_true_is_a_writable_copy_whatever_the_producer_does(kind: type, fla
     producer = kind(flags=flags)
     f = gb.from_dlpack(producer, copy=True)
     assert not f.readonly and f[1, 2] == 5.0
-    kept = (
-        kind is Hostile and flags == COPIED
-    )  # only this one says that it is nobody else's and writable
+    # Only this one says that it is nobody else's and writable
+    kept = kind is Hostile and flags == COPIED
     assert np.shares_memory(f, producer.memory) == kept and producer.deleted == (not kept)
 
 

@@ -111,9 +111,8 @@ def test_the_deleter_runs_on_a_thread_without_the_gil(make: Any) -> None:
         ctypes.pythonapi.PyCapsule_SetName(ctypes.py_object(capsule), b"used_dltensor_versioned")
         == 0
     )
-    without_gil = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
-        deleter
-    )  # a CFUNCTYPE lets go of the GIL while it calls
+    # A CFUNCTYPE lets go of the GIL while it calls
+    without_gil = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)
     thread = threading.Thread(target=without_gil, args=(pointer,))
     thread.start()
     thread.join()
@@ -304,9 +303,8 @@ def test_a_copy_that_cannot_be_avoided_is_refused_with_copy_false() -> None:
 
 
 def test_numpy_gets_a_writable_array() -> None:
-    if (
-        np.lib.NumpyVersion(np.__version__) >= "2.1.0"
-    ):  # before, NumPy spoke legacy only, which it takes as read-only
+    # Before, NumPy spoke legacy only, which it takes as read-only
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
         f = gb.Field.zeros((2, 3))
         assert np.from_dlpack(f).flags.writeable and np.from_dlpack(f, copy=False).flags.writeable
         assert np.from_dlpack(f, device="cpu", copy=True).flags.writeable

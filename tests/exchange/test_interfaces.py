@@ -241,9 +241,8 @@ def try_all(obj: Any) -> None:
             continue
         array = np.asarray(wrapped)
         if array.size and inside(array):
-            (
-                np.array(array) if array.nbytes < 1 << 24 else array.item(0)
-            )  # reads every element, where a copy has room
+            # Reads every element, where a copy has room
+            (np.array(array) if array.nbytes < 1 << 24 else array.item(0))
         assert array.ndim == wrapped.ndim and array.nbytes >= 0 and repr(wrapped.shape)
 
 
@@ -296,11 +295,8 @@ def test_cuda_array_interfaces_are_never_host_memory(interface: dict[str, Any]) 
         gb.as_numpy(obj)
     try:
         field = gb.Field(obj)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # junk, or no driver to ask what lies at that address
+    except (TypeError, ValueError, RuntimeError):
+        # Junk, or no driver to ask what lies at that address
         return
     assert not isinstance(field, gb.HostField)
 

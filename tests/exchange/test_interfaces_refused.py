@@ -70,9 +70,8 @@ def refusal(door: str, interface: dict[str, Any]) -> str:
 def test_both_doors_refuse_with_the_same_words(row: dict[str, Any]) -> None:
     refused = refusal(HOST, said(row))
     assert row["why"] in refused
-    if (
-        "host" not in row and "version" not in row
-    ):  # a buffer and an offset are the host's; versions are others
+    # A buffer and an offset are the host's; versions are others
+    if "host" not in row and "version" not in row:
         assert refusal(CUDA, said(row)) == refused
 
 

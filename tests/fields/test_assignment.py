@@ -121,10 +121,8 @@ def test_keys_that_are_arrays() -> None:
         square[gb.Field(np.ones(3, bool), "I"), 0]
     with pytest.raises(ValueError, match="what this key selects has none"):
         square[[0, 1]] = gb.Field(np.ones((2, 3)), "IJ")
-    assert square[gb.Field(np.array([True, False, True]))].shape == (
-        2,
-        3,
-    )  # without names by position
+    # Without names by position
+    assert square[gb.Field(np.array([True, False, True]))].shape == (2, 3)
 
 
 def outcome(write: Callable[[], None], array: Any) -> Any:

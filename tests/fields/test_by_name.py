@@ -103,9 +103,8 @@ def test_out_is_returned_itself_and_keeps_its_own_metadata() -> None:
     assert np.array_equal(out.numpy(), A.T + 1) and out.halo == ((1, 1), (0, 0))
     plain = np.zeros((3, 3))
     assert np.multiply(field(A, "IJ"), 2, out=plain) is plain and np.array_equal(plain, 2 * A)
-    assert np.add(A, A, out=out) is out and np.array_equal(
-        out.numpy(), A + A
-    )  # arrays have no names to ask for
+    # Arrays have no names to ask for
+    assert np.add(A, A, out=out) is out and np.array_equal(out.numpy(), A + A)
     wide = gb.Field.zeros((3, 3, 4), dims="JIK")
     np.add(field(A, "IJ"), 0, out=wide)
     assert np.array_equal(wide.numpy()[..., 2], A.T)

@@ -50,12 +50,10 @@ def arguments() -> argparse.Namespace:
         metavar="EXPRESSION",
         help="leave out what is being mended: Python about `case`",
     )
-    parser.add_argument(
-        "--mark", help=argparse.SUPPRESS
-    )  # in a child: the file in which it says what it is at
-    parser.add_argument(
-        "--after", type=int, default=0, help=argparse.SUPPRESS
-    )  # and the line of the corpus to go on after
+    # In a child: the file in which it says what it is at
+    parser.add_argument("--mark", help=argparse.SUPPRESS)
+    # And the line of the corpus to go on after
+    parser.add_argument("--after", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if unknown := set(given.fuzzers) - set(NAMES):
         parser.error(f"no fuzzer is called {min(unknown)}; there are {', '.join(NAMES)}")

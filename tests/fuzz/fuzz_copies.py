@@ -90,11 +90,8 @@ def filled(case: dict[str, Any]) -> np.ndarray[Any, Any]:
 def raises(function: Any) -> bool:
     try:
         function()
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ):  # the last from dates that are longer than the string
+    except (TypeError, ValueError, RuntimeError):
+        # The last from dates that are longer than the string
         return True
     return False
 
@@ -142,9 +139,8 @@ def check(case: dict[str, Any]) -> None:
     refused = by_numpy(case, expected)
     gb.set_num_threads(case["threads"])
     agreed = by_gridbuf(case, memory) == refused
-    empty = not array(
-        memory, case["dst"]
-    ).size  # void into numbers: NumPy finds out at the first element
+    # Void into numbers: NumPy finds out at the first element
+    empty = not array(memory, case["dst"]).size
     assert agreed or empty, f"NumPy {'refuses' if refused else 'copies'}, gridbuf does not"
     if not refused:
         assert meaning(memory, case["dst"]) == meaning(expected, case["dst"]), (

@@ -237,9 +237,8 @@ def source(case: dict[str, Any]) -> Any:
         try:
             if "/0" in case["typestr"]:  # NumPy divides by it
                 return memoryview(b"AAAAAAAA")
-            if np.dtype(
-                case["typestr"]
-            ).hasobject:  # of those who own the objects NumPy takes them, too
+            # Of those who own the objects NumPy takes them, too
+            if np.dtype(case["typestr"]).hasobject:
                 return memoryview(b"AAAAAAAA")
             return memoryview(
                 np.zeros(
@@ -359,9 +358,8 @@ def check(case: dict[str, Any]) -> None:
             f"{Mischief.raised} became {error!r}"
         )
         return
-    except (
-        SyntaxError
-    ):  # NumPy's, of a typestr that it parses as Python; what reads strictly does not ask it
+    except SyntaxError:
+        # NumPy's, of a typestr that it parses as Python; what reads strictly does not ask it
         assert case["door"] in (*NUMPYS, "storage")
         return
     except SystemError as error:  # NumPy's, of characters that are none, where it makes str of them
@@ -369,10 +367,8 @@ def check(case: dict[str, Any]) -> None:
         return
     assert Mischief.raised is None, f"{Mischief.raised} was lost"
     if case["door"] == "copyto":
-        moments = case["typestr"][1:2] in ("M", "m") or case.get("kind") in (
-            "M",
-            "m",
-        )  # without a unit, NumPy makes None of them
+        # Without a unit, NumPy makes None of them
+        moments = case["typestr"][1:2] in ("M", "m") or case.get("kind") in ("M", "m")
         for item in got.reshape(-1):
             assert (item is not None or moments) and type(item).__module__ in (
                 "builtins",

@@ -19,9 +19,10 @@ from gridbuf import gufunc
 add, logical_not = gufunc.from_ufunc(np.add), gufunc.from_ufunc(np.logical_not)
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 LIBM.cbrt.restype, LIBM.cbrt.argtypes = ctypes.c_double, [ctypes.c_double]
+# Never run
 scaled = gufunc.GUFunc(
     "()->() ; k:i64, tol:f64", gufunc.numpy_loop(LIBM.cbrt, "d->d"), name="scaled"
-)  # never run
+)
 WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "input": (lambda: add(None, 1.0), TypeError, "^input 0: "),
     "second": (lambda: add(1.0, object()), TypeError, "^input 1: "),

@@ -139,10 +139,8 @@ def test_a_kernel_for_each_type_on_demand():
     ]
     assert twice(np.ones((3, 2), "f", order="F")).dtype == np.float32
     assert asked == [("f", ("C",)), ("d", ("strided",))] and twice.types == ["f->f", "d->d"]
-    for other in (
-        complex,
-        "i2",
-    ):  # a kernel serves what it was asked for, also where a safe cast would reach it
+    # A kernel serves what it was asked for, also where a safe cast would reach it
+    for other in (complex, "i2"):
         with pytest.raises(KeyError):
             twice(np.ones(2, other))
 
@@ -203,9 +201,8 @@ def slow(kernels):
 
 
 def test_a_vectorized_function_runs_on_all_cores(slow):
-    x = np.concatenate(
-        [np.full(5, 10.0), np.full(20, -1.0)]
-    )  # the last ones wait until two threads are there
+    # The last ones wait until two threads are there
+    x = np.concatenate([np.full(5, 10.0), np.full(20, -1.0)])
     np.testing.assert_array_equal(slow(x, workers=2), 2 * x)
 
 

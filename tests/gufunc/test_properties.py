@@ -169,9 +169,8 @@ def test_types_are_resolved_as_numpy_does(data):
                   .map(lambda t: np.ones(2, t)) | st.sampled_from([1, 2.5, 1j, True]))
         for _ in range(2)
     ]  # fmt: skip
-    arrays = all(
-        isinstance(o, np.ndarray) for o in operands
-    )  # with Python numbers NumPy's equiv refuses what its no takes
+    # With Python numbers NumPy's equiv refuses what its no takes
+    arrays = all(isinstance(o, np.ndarray) for o in operands)
     casting = data.draw(
         st.sampled_from([*(["no", "equiv"] if arrays else []), "safe", "same_kind", "unsafe"])
     )

@@ -336,6 +336,5 @@ def test_a_repeated_reduction_runs_no_python(monkeypatch):
         monkeypatch.delattr(module, name)
     for call in calls:
         call()
-    add.reduce(
-        np.ones((7, 2, 9), np.float32), axis=1
-    )  # another shape of a known type asks Go alone
+    # Another shape of a known type asks Go alone
+    add.reduce(np.ones((7, 2, 9), np.float32), axis=1)

@@ -18,12 +18,8 @@ NAMES = [
 ]  # fmt: skip
 OURS = {name: gufunc.from_ufunc(getattr(np, name)) for name in NAMES}
 DTYPES = "?bBhHiIlLqQefdgFDG"
-ROUNDS = {
-    "hypot",
-    "logaddexp",
-    "logaddexp2",
-    "divide",
-}  # each step is rounded, in an order that may be another one
+# Each step is rounded, in an order that may be another one
+ROUNDS = {"hypot", "logaddexp", "logaddexp2", "divide"}
 
 
 def _array(data, rng, dtype, shape):
@@ -171,9 +167,8 @@ def test_large_items_and_many(dtype, shape, masked):
     for axis in (None, *range(len(shape)), *([(0, 2)] if len(shape) == 3 else [])):
         for name in ("add", "bitwise_or", "maximum"):
             start = {"initial": 0} if name == "maximum" else {}
-            exact = (
-                a.astype("d") if dtype == "e" else a
-            )  # NumPy's sums of float16 stop growing at 2048
+            # NumPy's sums of float16 stop growing at 2048
+            exact = a.astype("d") if dtype == "e" else a
             expected = _outcome(getattr(np, name).reduce, exact, axis=axis, **kwargs, **start)
             found = _outcome(OURS[name].reduce, a, axis=axis, errors="ignore", **kwargs, **start)
             assert isinstance(found, Exception) == isinstance(expected, Exception)

@@ -37,9 +37,8 @@ class FakeCupy:
 
 def test_a_class_with_host_and_device_buffers(gpu: FakeDevice) -> None:
     s = load("storage_two_buffers").SomeStorage((2, 3), np.float64, FakeCupy(gpu))
-    assert (
-        read(s)["data"] != read(s, "gpu")["data"]
-    )  # the proposal took both from the host's buffer
+    # The proposal took both from the host's buffer
+    assert read(s)["data"] != read(s, "gpu")["data"]
     gpu.log.clear()
     with acquired({"s": s}, outputs=("s",), device="gpu") as buffers:
         buffers["s"][...] = 4.0

@@ -148,9 +148,8 @@ def test_a_slow_layout_is_a_warning(laplace: Any) -> None:
     out = gs.ones((5, 5, 5), defaults=wrong, halo=(1, 1, 0))
     with pytest.warns(LayoutWarning) as told:
         laplace(inp, out)
-    ours = [
-        w for w in told if w.category is LayoutWarning
-    ]  # gt4py may warn too, without saying from where
+    # gt4py may warn too, without saying from where
+    ours = [w for w in told if w.category is LayoutWarning]
     assert [str(w.message).split(":")[0] for w in ours] == ["inp, out"] and ours[
         0
     ].filename == __file__

@@ -51,9 +51,8 @@ def test_programs_write_into_the_fields(programs) -> None:  # type: ignore[no-un
     out = gb.Field.zeros((3, 4, 5), layout=(1, 2, 0), padding=3)
     programs.increase(inp, out)
     assert (out.numpy() == values + 1).all()
-    programs.increase(
-        inp[1:, ::2], out[1:, ::2]
-    )  # DaCe refuses views of NumPy arrays, not of Fields
+    # DaCe refuses views of NumPy arrays, not of Fields
+    programs.increase(inp[1:, ::2], out[1:, ::2])
     assert (out.numpy() == values + 1).all()
 
 

@@ -20,6 +20,7 @@ def lib(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     fortran_build.need_gfortran()
     folder = Path(tmp_path_factory.mktemp("pointers"))
     source = fortran_build.HERE / "fortran_pointers.f90"
+    # Types, too
     command = [
         "gfortran",
         "-O1",
@@ -29,7 +30,7 @@ def lib(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
         source,
         "-o",
         "pointers.so",
-    ]  # types, too
+    ]
     fortran_build.run(command, folder)
     return ctypes.CDLL(str(folder / "pointers.so"))
 

@@ -151,9 +151,8 @@ def test_our_presets_in_gt4py_storage() -> None:
     for name in ("gtx86", "gtmc", "gtcuda", "C", "F"):
         gbg.registry.REGISTRY.pop(name, None)  # another test may have registered them
     before = dict(gbg.registry.REGISTRY)
-    gb.register_backend(
-        "test:asked_later", layout=lambda dims: 1 // 0
-    )  # only who allocates with it hears of that
+    # Only who allocates with it hears of that
+    gb.register_backend("test:asked_later", layout=lambda dims: 1 // 0)
     try:
         added = gbg.register_presets()
         assert set(added) == set(gb.backends()) - set(before) and {

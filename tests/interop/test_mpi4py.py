@@ -154,9 +154,8 @@ def test_parts_of_a_halo() -> None:
     )
     assert gbm.halo(field, "I", "low").numpy()[:, 0].tolist() == [0, 1]
     assert gbm.halo(field, "I", "high").numpy()[:, 0].tolist() == [9]
-    assert gbm.edge(field, "I", "low").numpy()[:, 0].tolist() == [
-        2
-    ]  # the lower neighbour's upper halo is 1
+    # The lower neighbour's upper halo is 1
+    assert gbm.edge(field, "I", "low").numpy()[:, 0].tolist() == [2]
     assert gbm.edge(field, "I", "high").numpy()[:, 0].tolist() == [7, 8]
     assert gbm.halo(field, "J", "low").shape == (10, 0)
 

@@ -129,9 +129,8 @@ def test_objects_strings_and_structs() -> None:
         assert (a == None).all()  # noqa: E711
         a[:] = token
         assert sys.getrefcount(token) == before + 1000
-        a.resize(
-            2000, refcheck=False
-        )  # shrinking an array of objects leaks them on NumPy 1.26, whatever the memory
+        # Shrinking an array of objects leaks them on NumPy 1.26, whatever the memory
+        a.resize(2000, refcheck=False)
         del a
         assert sys.getrefcount(token) == before
         s = np.array(["a", "longer text"] * 50)

@@ -116,10 +116,8 @@ def test_gt4py_next() -> None:
 def test_xarray() -> None:
     gbx = pytest.importorskip("gridbuf.interop.xarray")
     array = gbx.to_dataarray(gb.Field.zeros((3, 4), dims="IJ"))
-    assert gbx.from_dataarray(array, axes={"x": "I"}).dims == (
-        "I",
-        "J",
-    )  # a mapping may be that of a whole dataset
+    # A mapping may be that of a whole dataset
+    assert gbx.from_dataarray(array, axes={"x": "I"}).dims == ("I", "J")
     with pytest.raises(TypeError, match=r"array: expected an xarray\.DataArray, got ndarray"):
         gbx.from_dataarray(np.zeros(3))
 

@@ -156,9 +156,8 @@ def test_other_names_are_translated_both_ways() -> None:
     assert field.dims == ("J", "I") and field.halo == ((1, 1), (1, 1))
     with pytest.warns(UserWarning, match=r"like: lat has 4 points there and 2 here.*domain=True"):
         back = gbx.to_dataarray(field.domain, like=array, axes=axes)
-    assert (
-        back.dims == ("lat", "lon") and back.attrs["units"] == "K" and not back.coords
-    )  # of another size
+    # Of another size
+    assert back.dims == ("lat", "lon") and back.attrs["units"] == "K" and not back.coords
     assert set(gbx.to_dataarray(field, like=array, axes=axes).coords) == {"lat", "area"}
     kept = gbx.from_dataarray(array)
     assert kept.dims == gbx.to_dataarray(kept + kept).dims == ("lat", "lon")

@@ -73,15 +73,8 @@ def body(text: str, function: str) -> str:
     return found[1]
 
 
-OWN = {
-    "geometry",
-    "data",
-    "plan",
-    "lists",
-    "cupy",
-    "weakrefs",
-    "room",
-}  # each Field makes its own; geometry is of its shape
+# Each Field makes its own; geometry is of its shape
+OWN = {"geometry", "data", "plan", "lists", "cupy", "weakrefs", "room"}
 ENDS_WITH = {"data": "block", "geometry": "lists", "weakrefs": "weakrefs"}  # whose memory it is
 
 

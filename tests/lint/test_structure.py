@@ -41,9 +41,10 @@ DATA = re.compile(
 )
 
 
+# On a line of its own, or on several
 INLINE = re.compile(
     r"^static inline\b[^;{]*\{(?:([^\n]*)\}[ \t]*\n|\n(.*?)^\})", re.MULTILINE | re.DOTALL
-)  # on a line of its own, or on several
+)
 ATTRIBUTE = re.compile(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)\s*")
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 
@@ -211,13 +212,8 @@ def test_no_module_imports_in_a_circle() -> None:
     assert circle(graph) == []
 
 
-READ = (
-    "geometry",
-    "plans",
-    "ranks",
-    "whole_fields",
-    "files",
-)  # the folders of gridbuf/distributed, in this order
+# The folders of gridbuf/distributed, in this order
+READ = ("geometry", "plans", "ranks", "whole_fields", "files")
 
 
 def test_folders_of_distributed_import_what_is_read_before_them() -> None:

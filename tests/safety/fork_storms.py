@@ -66,9 +66,8 @@ def work() -> None:
     assert gb.zeros(shape, backend="gtmc").sum() == 0.0 and memoryview(f).shape == shape
     assert gb.ones(shape[:2], np.float32).sum() == shape[0] * shape[1]
     assert pickle.loads(pickle.dumps(f)).plan.strides == f.strides
-    assert (
-        gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20
-    )  # a slab that the system gives to the child
+    # A slab that the system gives to the child
+    assert gb.empty((3 << 20,), np.uint8).nbytes == 3 << 20
     assert add(ONE, ONE)[-1] == 2.0
 
 

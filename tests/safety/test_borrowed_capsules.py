@@ -96,9 +96,8 @@ def test_a_copy_that_is_no_field(keywords: dict[str, Any]) -> None:
             return 42
 
     source = np.arange(3.0)
-    made = Sub(source).__dlpack__(
-        copy=True, **keywords
-    )  # the memory is copied, whatever a subclass calls copy
+    # The memory is copied, whatever a subclass calls copy
+    made = Sub(source).__dlpack__(copy=True, **keywords)
     back = gb.from_dlpack(made)
     source[:] = 0
     assert back.numpy().tolist() == [0.0, 1.0, 2.0]

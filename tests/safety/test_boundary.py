@@ -16,10 +16,8 @@ import gridbuf as gb
 import gridbuf._core
 
 LIBRARY = Path(gridbuf._core.__file__)
-MSYNC, ASYNC = (
-    ctypes.CDLL(None).msync,
-    1,
-)  # which does nothing to anonymous memory, and refuses where there is none
+# Which does nothing to anonymous memory, and refuses where there is none
+MSYNC, ASYNC = (ctypes.CDLL(None).msync, 1)
 MSYNC.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
 
 

@@ -126,9 +126,8 @@ def test_others_have_their_turn() -> None:
         lambda: Duck() != s,
         lambda: gb.Field.ones((2,), dims="K") == Duck(),
     ):
-        with pytest.raises(
-            TypeError, match="compared with numbers"
-        ):  # its class does not say, and identities are not meant
+        # Its class does not say, and identities are not meant
+        with pytest.raises(TypeError, match="compared with numbers"):
             equal()
     pair = [1, 2]
     assert type(s + pair) is type(s + gb.Field(np.ones(2), dims="I")) is gs.CPUStorage

@@ -47,11 +47,8 @@ def test_the_domain_is_a_view_without_halo(attribute: str) -> None:
     s = gs.storage(np.arange(8.0 * 7 * 6).reshape(8, 7, 6), halo=(1, (2, 0), 3), alignment=4)
     domain = getattr(s, attribute)
     assert domain.shape == (6, 5, 0) and domain.halo == ((0, 0),) * 3
-    assert domain.alignment == 4 and domain.aligned_index == (
-        0,
-        0,
-        0,
-    )  # the same point: the first of the domain
+    # The same point: the first of the domain
+    assert domain.alignment == 4 and domain.aligned_index == (0, 0, 0)
     s.halo = (1, (2, 0), 1)
     getattr(s, attribute)[0, 0, 0] = -5.0
     assert s[1, 2, 1] == -5.0

@@ -60,12 +60,8 @@ def test_attributes_are_there_with_their_buffer(
     assert isinstance(s.data, memoryview) == host and (s.flags is not None) == host
     assert (s.device_data is not None) == device and (s.device_flags is not None) == device
     assert s.device == (0 if device else None)
-    for name in (
-        "ndarray",
-        "descriptor",
-        "name",
-        "data_ptr",
-    ):  # gt4py and DaCe take these for their own
+    # gt4py and DaCe take these for their own
+    for name in ("ndarray", "descriptor", "name", "data_ptr"):
         assert not hasattr(s, name)
 
 

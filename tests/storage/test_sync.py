@@ -208,9 +208,8 @@ def test_on_other_classes_all_of_it_copies_nothing(gpu: FakeDevice, managed: str
             s.set_synchronized(),
             s.synchronize(),
         )
-    assert (
-        gpu.log == (["synchronize"] * 6 if managed == "cuda" else []) and s._array[0] is not None
-    )  # that waits, and copies nothing
+    # That waits, and copies nothing
+    assert gpu.log == (["synchronize"] * 6 if managed == "cuda" else []) and s._array[0] is not None
 
 
 def test_the_interface_s_callables(s: gs.SoftwareManagedGPUStorage, gpu: FakeDevice) -> None:

@@ -154,9 +154,8 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(
 ) -> None:
     from gridbuf import _core
 
-    monkeypatch.setattr(
-        pool, "clock", time.process_time
-    )  # of its own work: others may have the core for as long as a block takes
+    # Of its own work: others may have the core for as long as a block takes
+    monkeypatch.setattr(pool, "clock", time.process_time)
     before = _core.numpy_handler()
     size = {"bytes": 33 << 20, "count": 10, "most_at_once": 2}  # more than malloc keeps
     faults = {"touched": 330 << 8, "half": 165 << 8, "untouched": 10}
@@ -180,12 +179,10 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(
         for row in rows.values()
         if row["pool"]["saved"]
     )
-    assert (
-        saved["untouched", True] == saved["untouched", False] == 0
-    )  # a pool makes no pages that nobody makes
-    assert (
-        saved["touched", False] > saved["touched", True]
-    )  # it has to clear what it gives out as zeros
+    # A pool makes no pages that nobody makes
+    assert saved["untouched", True] == saved["untouched", False] == 0
+    # It has to clear what it gives out as zeros
+    assert saved["touched", False] > saved["touched", True]
 
 
 def test_pages_that_the_heap_keeps_by_now_were_made_by_the_program(

@@ -151,9 +151,8 @@ def test_a_function_is_a_function_as_before(name: str) -> None:
             and ours.__doc__ == plain.__doc__
             and ours.__module__ == "numpy"
         )
-        assert ("__get__" in dir(plain)) == (
-            type("A", (), {"f": ours})().f is not ours
-        )  # some are methods where a class has them
+        # Some are methods where a class has them
+        assert ("__get__" in dir(plain)) == (type("A", (), {"f": ours})().f is not ours)
         try:
             signature = inspect.signature(plain)
         except ValueError:

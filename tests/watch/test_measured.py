@@ -36,9 +36,8 @@ def test_the_spread_is_the_middle_half() -> None:
         found["low"] == pytest.approx(2.0 / 1.01, abs=0.1) and found["low"] <= found["high"] < 2.2
     )
     assert spread(SLOWER)["ratio"] == pytest.approx(1.0 / 1.6) and not spread(SLOWER)["noisy"]
-    assert spread([(1.0, 0.5), (24.0, 24.0), (26.0, 24.0), (25.0, 24.0), (24.0, 23.0)])[
-        "noisy"
-    ]  # one quiet moment
+    # One quiet moment
+    assert spread([(1.0, 0.5), (24.0, 24.0), (26.0, 24.0), (25.0, 24.0), (24.0, 23.0)])["noisy"]
     assert spread(NOISY)["noisy"] and spread_text(spread(NOISY)).endswith(
         "in 5 rounds: a noisy machine"
     )

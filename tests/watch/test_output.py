@@ -251,9 +251,8 @@ def test_the_page_is_whole_and_nothing_in_it_is_markup() -> None:
         and "http://" not in said.replace("http://www.w3.org", "")
     )
     assert "advect&lt;T&gt;" in said and "advect<T>" not in said and "u = v[&lt;0&gt;]" in said
-    assert (
-        said.count("<svg") == 3 + 2 * 2
-    )  # three rows of bars; of u and of v as it is and as it should be
+    # Three rows of bars; of u and of v as it is and as it should be
+    assert said.count("<svg") == 3 + 2 * 2
     assert "as it lies: IJK" in said and "wants it: KJI" in said
 
 

@@ -188,9 +188,8 @@ def test_two_ranks(tmp_path: Path, monkeypatch: Any) -> None:
         if program == "model.py" and (
             why := re.search(r"MPI\.Win\..*?(MPI_ERR_\w+)", ours.stderr, flags=re.DOTALL)
         ):
-            pytest.skip(
-                f"this MPI has no windows here: {why[1]}"
-            )  # nothing of ours is in it; process_vm_readv may be refused
+            # Nothing of ours is in it; process_vm_readv may be refused
+            pytest.skip(f"this MPI has no windows here: {why[1]}")
         assert ours.returncode == 0, ours.stderr
         sums.append([(tmp_path / f"{rank}.sum").read_text() for rank in range(2)])
     assert sums[0] == sums[1]

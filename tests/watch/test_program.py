@@ -223,9 +223,8 @@ def test_without_an_error_stream_there_are_the_files(tmp_path: Path, closed: str
         )
         for words in ([], watched)
     )
-    assert (
-        plain.returncode and ours.returncode == plain.returncode
-    )  # 1, or 120 where Python has not written what it buffers
+    # 1, or 120 where Python has not written what it buffers
+    assert plain.returncode and ours.returncode == plain.returncode
     assert ours.stdout == ours.stderr == ""
     assert (tmp_path / "o.json").stat().st_size and (tmp_path / "o.html").stat().st_size
 

@@ -104,17 +104,15 @@ def test_fields(found: dict[str, Any]) -> None:
     assert [line["line"] for line in field["made_by"]] == [number(MODEL, "# a Field")]
     assert w["made_by"] == [] and w["dtype"] == "float32"
     assert field["aligned"] >= field["wants_aligned"] > 8
-    assert (
-        u["aligned"] == 8
-    )  # of the domain's first element: NumPy's boundary of 16 or more, and one element on
+    # Of the domain's first element: NumPy's boundary of 16 or more, and one element on
+    assert u["aligned"] == 8
 
 
 def test_the_program_s_data_are_its_own(found: dict[str, Any]) -> None:
     (smooth,) = found["stencils"]
     assert smooth["measured"]["ratio"] > 0 and smooth["measured"]["fields"] == ["u"]
-    assert any(
-        row["line"]["line"] == number(MODEL, "# five calls") for row in found["allocations"]
-    )  # the stencil's temporaries
+    # The stencil's temporaries
+    assert any(row["line"]["line"] == number(MODEL, "# five calls") for row in found["allocations"])
     plain = watch(MODEL, cwd=found["folder"])
     assert plain["stdout"] == found["stdout"] and "refused" in plain["stdout"]
     assert plain["stencils"][0]["measured"] is None
@@ -135,9 +133,8 @@ def test_advice(found: dict[str, Any]) -> None:
     assert (
         "times as fast" in line or "a noisy machine" in line
     ) and "gb.zeros(..., backend='numpy')" in line
-    assert " ".join(line.split()) in " ".join(
-        found["stderr"].split()
-    )  # there in lines of 100 columns
+    # There in lines of 100 columns
+    assert " ".join(line.split()) in " ".join(found["stderr"].split())
     advised = found["stderr"].partition("what to change\n")[2].splitlines()
     assert all(len(each) <= 100 for each in advised) and any(
         each.startswith("     ") for each in advised
@@ -180,11 +177,12 @@ for _ in range(4):
         if f["name"] not in ("f7", "out")
     )
     own = found["own"]
+    # Fifty fields, cold
     assert (
         own["calls"] >= 4
         and own["seconds_each_call"] >= 0
         and own["seconds"] > 4 * own["seconds_each_call"]
-    )  # fifty fields, cold
+    )
     told = " ".join(found["stderr"].split())
     assert "f7 (model.py:" in told and "--measure shows the gain" in told
 
@@ -236,9 +234,8 @@ def test_every_call_is_counted_and_a_layout_that_comes_late_is_told() -> None:
     }
     assert calls["a", c.strides, (4, 5, 6)] == 150 + 70 and calls["a", c.strides, (4, 5, 4)] == 100
     assert calls["a", f.strides, (4, 5, 6)] == 150 and calls["b", f[::-1].strides, (4, 5, 6)] == 1
-    assert (
-        sum(n for (name, *_), n in calls.items() if name == "a") == 471
-    )  # the one without b has not come so far
+    # The one without b has not come so far
+    assert sum(n for (name, *_), n in calls.items() if name == "a") == 471
     for _ in range(100):
         still(c, f)
     assert told(book)["stencils"][0]["calls"] == 572 and told(book)["stencils"][0]["calls"] == 572

@@ -96,7 +96,8 @@ class Block(NamedTuple):
         Its place among all blocks: tile by tile, in C order.
     """
 
-    index: Index  # type: ignore[assignment]  # hides tuple.index, which no block needs
+    # Hides tuple.index, which no block needs
+    index: Index  # type: ignore[assignment]
     tile: int
     start: Index
     stop: Index

@@ -95,7 +95,8 @@ def as_field(given: Any, name: str) -> _core.Field:
         )
     if isinstance(given, _core.StorageBase):
         with wrapping.naming(name):
-            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]  # StorageBase itself has no instances
+            # StorageBase itself, which has no halo, has no instances
+            return _core.Field(given, halo=given.halo)  # type: ignore[attr-defined]
     return wrapping.as_field(given, name)
 
 

@@ -33,7 +33,8 @@ class FieldInfo(NamedTuple):
     sizes: dict[str, int]  # of the dims that the grid does not cut
     order: tuple[str, ...]  # of the dims, from slowest to fastest in memory
     domains: list[Any]  # on this rank's blocks, on the host
-    staged: list[tuple[Any, Any]] = []  # noqa: RUF012  # of those on a GPU the domain there and its copy here
+    # The domain of a Field on a GPU, and its copy on the host
+    staged: list[tuple[Any, Any]] = []  # noqa: RUF012
     readonly: bool = False
 
     def facts(self) -> dict[str, Any]:

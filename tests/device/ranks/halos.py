@@ -67,9 +67,8 @@ def compare(make: Callable[..., gbd.Grid], kinds: list[dict[str, Any]], items: I
         after = [fake.count(name) for name in COUNTED] if fake else []
         if turn:  # the first makes tables and buffers
             steps = [True for what in (plan.copies, plan.sends, plan.receives) if what]
-            steps += [True] * (
-                debugging() and bool(plan.copies or plan.receives)
-            )  # halos are poisoned
+            # Halos are poisoned
+            steps += [True] * (debugging() and bool(plan.copies or plan.receives))
             launches = len(steps)
             down = bool(plan.sends) and not direct
             up = bool(plan.receives) and not direct
@@ -154,9 +153,8 @@ for _ in range(2):
     exchange_halos(cart, *host, dims="I")
     exchange_halos(cart, *ours, dims="I")
 assert all((values_of(f) == g.numpy()).all() for f, g in zip(ours, host, strict=True))
-if (
-    n == 1
-):  # among several ranks an error revokes the grids of all: tests/distributed/ranks/revoked.py
+# Among several ranks an error revokes the grids of all: tests/distributed/ranks/revoked.py
+if n == 1:
     with raises(ValueError, "fields[1]: it lies on GPU 0, fields[0] on the host"):
         exchange_halos(cart, host[0], ours[1], dims="I")
     with raises(ValueError, "shares memory"):

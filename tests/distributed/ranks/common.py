@@ -12,9 +12,8 @@ import gridbuf as gb
 import gridbuf.distributed as gbd
 from gridbuf.distributed.ranks import revoke, shared_memory
 
-shared_memory.LEAST = int(
-    os.environ.get("SHARED_FROM", shared_memory.LEAST)
-)  # bytes: the messages of tests are short
+# Bytes: the messages of tests are short
+shared_memory.LEAST = int(os.environ.get("SHARED_FROM", shared_memory.LEAST))
 revoke.FEW = int(os.environ.get("FEW", revoke.FEW))  # ranks that tell all others: tests have few
 me = MPI.COMM_WORLD.rank
 

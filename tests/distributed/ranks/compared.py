@@ -11,9 +11,8 @@ import numpy as np
 import gridbuf.distributed as gbd
 
 Items = Callable[..., list[Any]]
-Compared = tuple[
-    Callable[..., gbd.Grid], list[dict[str, Any]], Items
-]  # a grid, by how it is run; its fields; what is exchanged of them
+# A grid, by how it is run; its fields; what is exchanged of them
+Compared = tuple[Callable[..., gbd.Grid], list[dict[str, Any]], Items]
 LAYOUTS: list[dict[str, Any]] = [
     {},
     {"backend": "gt:cpu_ifirst", "dtype": "f4"},
@@ -37,11 +36,8 @@ def compared(
             LAYOUTS,
             each,
         )
-    yield (
-        lambda **k: gbd.grid((3, 5), blocks=(3, 1), periodic="I", halo=4, **k),
-        LAYOUTS,
-        each,
-    )  # halos wider than blocks and the axis
+    # Halos wider than blocks and the axis
+    yield (lambda **k: gbd.grid((3, 5), blocks=(3, 1), periodic="I", halo=4, **k), LAYOUTS, each)
     land = [0, None, n - 1, 0]
     yield (
         lambda **k: gbd.grid(

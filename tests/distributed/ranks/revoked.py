@@ -177,11 +177,12 @@ def errors_of_one_rank() -> None:
                     "make the grid again",
                 )
             for call in (exchange, total, fresh, lambda grid, f: grid.gather(f)):
+                # It stays so
                 with (
                     raises(gbd.RevokedError, f"revoked by rank {culprit}")
                     if n > 1
                     else nullcontext()
-                ):  # it stays so
+                ):
                     call(grid, f)
             works(ring())
 
@@ -393,9 +394,8 @@ def coupled_communicators() -> None:
     those waits for it.
     """
     left = world.Split(0 if me <= 1 else MPI.UNDEFINED, me)  # ranks 0 and 1
-    right = world.Split(
-        0 if me >= 1 else MPI.UNDEFINED, me
-    )  # ranks 1 to the last: rank 1 is in both
+    # Ranks 1 to the last: rank 1 is in both
+    right = world.Split(0 if me >= 1 else MPI.UNDEFINED, me)
     for _ in range(2):
         grids = [
             gbd.grid((8 * n, 3), halo=1, periodic="I", comm=c, timeout=200)
@@ -543,9 +543,8 @@ def no_memory_while_connecting() -> None:
         for each in pending_requests.pending()
         if each.duplicate and each.duplicate.communicator.revocation
     ]
-    assert not [each for each in revoked if each.receives], (
-        me
-    )  # a reduction that was given up cannot be cancelled
+    # A reduction that was given up cannot be cancelled
+    assert not [each for each in revoked if each.receives], me
 
 
 def messages_of_a_revoked_grid_reach_no_other() -> None:

@@ -129,9 +129,8 @@ for turn in range(rounds):
         storm = Storm()
         for k in range(steps):
             storm.step(k, k == fails and me in culprits)
-        if (
-            n > 1 and fails < steps
-        ):  # a rank that needs nothing of those that have failed comes to an end
+        # A rank that needs nothing of those that have failed comes to an end
+        if n > 1 and fails < steps:
             storm.grid.sum(storm.grid.zeros())
         assert n == 1 or fails == steps
     except (Injected, TypeError, gbd.RevokedError) as error:

@@ -74,12 +74,8 @@ LAYOUTS = [
     {"dims": "IJ", "faces": "I", "sizes": {}},
     {"dims": "JK", "dtype": "c16", "halo": 1, "faces": "J"},
 ]
-for blocks, periodic in (
-    ((n, 1), "I"),
-    ((1, n), ""),
-    ((2, n), "IJ"),
-    ((1, 1), "I"),
-):  # the last: ranks without blocks
+# The last: ranks without blocks
+for blocks, periodic in (((n, 1), "I"), ((1, n), ""), ((2, n), "IJ"), ((1, 1), "I")):
     compare(lambda **k: gbd.grid((7, 5), blocks=blocks, periodic=periodic, halo=2, **k), LAYOUTS)  # noqa: B023
 owners = [n - 1, None, n - 1, n // 2]
 compare(
