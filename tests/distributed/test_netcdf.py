@@ -1,6 +1,8 @@
 """Grid.save as one netCDF file: what comes back, what xarray sees, what is refused, and damage."""
 
 import os
+import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,20 @@ import numpy as np
 import pytest
 
 import gridbuf.distributed as gbd
-from gridbuf.distributed.files import netcdf
+from gridbuf.distributed.files import netcdf, netcdf_packages
 
 netCDF4 = pytest.importorskip("netCDF4")
+
+
+@pytest.fixture(params=["netCDF4", "h5netcdf"], autouse=True)
+def package(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The package that writes and reads; the tests look at the files with netCDF4."""
+    if request.param == "h5netcdf":
+        pytest.importorskip("h5py")
+        pytest.importorskip("h5netcdf")
+        monkeypatch.setitem(sys.modules, "netCDF4", None)
+    assert netcdf_packages.find_package().__name__.partition(".")[0] == request.param
+    return str(request.param)
 
 
 def filled(grid: gbd.Grid, *args: Any, **more: Any) -> Any:
@@ -52,13 +65,14 @@ def test_values_dims_dtype_and_layout_come_back(
 
 def test_attributes_come_back_equal_and_others_read_them(tmp_path: Path) -> None:
     attributes: dict[str, Any] = {
-        "title": "a model", "step": 7, "dt": 0.5, "one": [1], "n": np.int32(3), "on": True,
+        "title": "a model", "no": "", "step": 7, "dt": 0.5, "one": [1], "n": np.int32(3),
+        "on": True,
         "T": {"units": "K", "valid_range": (1.0, 2.0), "names": ["a", "b"], "scale_factor": 0.5},
     }  # fmt: skip
     GRID.save(tmp_path / "a", T=filled(GRID), attributes=attributes, format="netcdf")
     loaded = GRID.load(tmp_path / "a")
     assert loaded.attributes == {
-        "title": "a model", "step": 7, "dt": 0.5, "one": [1], "n": 3, "on": True
+        "title": "a model", "no": "", "step": 7, "dt": 0.5, "one": [1], "n": 3, "on": True
     }  # fmt: skip
     assert loaded.attributes_of("T") == {
         "units": "K", "valid_range": [1.0, 2.0], "names": ["a", "b"], "scale_factor": 0.5
@@ -69,11 +83,11 @@ def test_attributes_come_back_equal_and_others_read_them(tmp_path: Path) -> None
     assert GRID.load(tmp_path / "a").attributes_of("T")["units"] == "degC"
 
 
-def test_xarray_opens_it_and_land_is_missing(tmp_path: Path) -> None:
+def test_xarray_opens_it_and_land_is_missing(package: str, tmp_path: Path) -> None:
     xarray = pytest.importorskip("xarray")
     grid = gbd.grid((4, 3), blocks=(2, 1), owners=[0, None])
     grid.save(tmp_path / "a.nc", T=grid.full(2.0), n=grid.full(3, dtype="i4"))
-    with xarray.open_dataset(tmp_path / "a.nc") as found:
+    with xarray.open_dataset(tmp_path / "a.nc", engine=package.lower()) as found:
         assert found["T"].dims == ("I", "J") and (found["T"][:2] == 2.0).all()
         assert np.isnan(found["T"][2:]).all() and np.isnan(found["n"][2:]).all()
     assert (grid.load(tmp_path / "a.nc")["T"] == 2.0).all()
@@ -159,3 +173,53 @@ def test_damage_is_named(tmp_path: Path) -> None:
         file["T"].delncattr("gridbuf")
     with pytest.raises(ValueError, match=r"Grid.save did not write it"):
         GRID.load(path)
+
+
+def test_what_one_package_wrote_the_other_reads(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, T = tmp_path / "a.nc", filled(GRID, "KIJ", "f4", sizes={"K": 3})
+    other = "netCDF4" if package == "h5netcdf" else "h5netcdf"
+    attributes: dict[str, Any] = {
+        "title": "", "step": 7, "T": {"names": ["a", "b"], "range": [1.0, 2.0], "_FillValue": -1.0}
+    }  # fmt: skip
+    GRID.save(path, T=T, attributes=attributes)
+    pytest.importorskip(other)
+    monkeypatch.setitem(sys.modules, "netCDF4", netCDF4 if other == "netCDF4" else None)
+    found = OTHER.load(path)
+    assert OTHER.checksum(found["T"]) == GRID.checksum(T)
+    assert found.attributes == {"title": "", "step": 7}
+    assert found.attributes_of("T") == attributes["T"]
+
+
+def test_without_a_package_the_error_names_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    GRID.save(tmp_path / "a.nc", T=GRID.ones())
+    for name in ("netCDF4", "h5netcdf"):
+        monkeypatch.setitem(sys.modules, name, None)
+    both = r"netCDF4 \(pip install netCDF4\), or h5netcdf with h5py"
+    with pytest.raises(ValueError, match=f"format: 'netcdf' needs the package {both}"):
+        GRID.save(tmp_path / "b.nc", T=GRID.ones())
+    with pytest.raises(ValueError, match=f"path: .*a.nc' is a file; .* install the package {both}"):
+        GRID.load(tmp_path / "a.nc")
+    assert os.listdir(tmp_path) == ["a.nc"]
+
+
+def test_wherever_the_disk_is_full_the_error_names_the_path(tmp_path: Path) -> None:
+    """Files that may not grow: the header, values and attributes."""
+    path, before = tmp_path / "a.nc", resource.getrlimit(resource.RLIMIT_FSIZE)
+    GRID.save(path, T=GRID.ones("IJK", sizes={"K": 50}))
+    values, failed = GRID.full(2.0, "IJK", sizes={"K": 50}), 0
+    for limit in (0, 100, 1000, 6000, 10000, 30000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            GRID.save(path, T=values)
+        except OSError as error:
+            failed += 1
+            assert "a.nc" in str(error.filename) and "were to be written" in str(error), error
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert GRID.min(GRID.load(path)["T"]) in (1.0, 2.0)
+        assert os.listdir(tmp_path) == ["a.nc"]
+    assert failed >= 3

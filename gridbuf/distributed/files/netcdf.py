@@ -21,9 +21,10 @@ from gridbuf.distributed.files.manifests import Json
 from gridbuf.distributed.files.netcdf_packages import (
     LOCK,
     MISSING,
+    NewFile,
+    attribute,
     default_fill,
     find_package,
-    new_file,
     new_variable,
     open_file,
     opened,
@@ -106,7 +107,7 @@ def read_manifest(path: Path) -> Json:
         raise ValueError(f"path: {str(path)!r} is a file; to load netCDF install {MISSING}")
     found: Json = {}
     with opened(path) as file:
-        for variable in file.variables.values():
+        for name, variable in file.variables.items():
             if OURS not in variable.ncattrs():
                 continue
             try:
@@ -118,7 +119,7 @@ def read_manifest(path: Path) -> Json:
                     found["fields"][entry["name"]] = field
                 found["attributes"] = merged(entry["store"]["attributes"], file)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise damage(f"its attribute {OURS!r}: {error!r}", path, variable.name) from error
+                raise damage(f"its attribute {OURS!r}: {error!r}", path, name) from error
     if not found:
         raise ValueError(
             f"path: no variable of {str(path)!r} has an attribute {OURS!r}: Grid.save did not"
@@ -137,7 +138,7 @@ def merged(known: Json, holder: Any) -> Json:
     for name in holder.ncattrs():
         if name == OURS or (name == "_FillValue" and name not in known):
             continue
-        value = holder.getncattr(name)
+        value = attribute(holder, name)
         same = (
             name in known and np.atleast_1d(known[name]).tolist() == np.atleast_1d(value).tolist()
         )
@@ -196,32 +197,32 @@ def write_file(
     progress: Callable[[float], Any] | None,
 ) -> None:
     """Write all fields; rank 0 has the file, and the others send their parts of each slab."""
-    file, path = None, beside / "data.nc"
+    file: NewFile | None = None
     try:
         if context.rank == 0:
             check_place(where)
             checkpoint_folders.make(where, beside)
-            with LOCK, manifests.writing(path, "the header"):
-                file = made(path, manifest, context.decomposition.has_land)
+            file = NewFile(beside / "data.nc")
+            with file.writing("the header") as dataset:
+                describe_all(dataset, manifest, context.decomposition.has_land)
         ranks.agree("save", args)
         for i, info in enumerate(infos):
             total = 0
             for tile, box, array, part in slabs_of(ranks, context, info, manifest):
                 name = manifest["fields"][info.name]["arrays"][tile]
-                with LOCK, manifests.writing(path, f"{array.nbytes} bytes"):
-                    put(file, name, box, array)
+                assert file is not None  # of rank 0, which alone has slabs
+                with file.writing(f"{array.nbytes} bytes") as dataset:
+                    dataset.variables[name][tuple(box) if box else ...] = array
                 total += part
             if file is not None:
-                with LOCK:
-                    describe(file, manifest, info.name, total % 2**64)
+                with file.writing("attributes") as dataset:
+                    describe(dataset, manifest, info.name, total % 2**64)
             if progress is not None:
                 progress((i + 1) / len(infos))
         if file is not None:
-            with LOCK, manifests.writing(path, "the rest"):
-                file.close()
-            file = None
-            manifests.sync(path)
-            os.replace(path, where)
+            file.close()
+            manifests.sync(beside / "data.nc")
+            os.replace(beside / "data.nc", where)
             manifests.sync(where.parent)
         ranks.agree("save", args)
     except BaseException as error:
@@ -230,14 +231,13 @@ def write_file(
     finally:
         if context.rank == 0:
             if file is not None:
-                with LOCK, suppress(RuntimeError, OSError):
+                with suppress(OSError):
                     file.close()
             checkpoint_folders.give_up(beside)
 
 
-def made(path: Path, manifest: Json, land: bool) -> Any:
-    """A new file with all variables, without values."""
-    file = new_file(path)
+def describe_all(file: Any, manifest: Json, land: bool) -> None:
+    """Make all variables, without values."""
     set_attributes(file, manifest["attributes"])
     for field in manifest["fields"].values():
         dtype = dtype_of(field["dtype"])
@@ -248,7 +248,6 @@ def made(path: Path, manifest: Json, land: bool) -> Any:
             fill = fill_value(field, dtype, land)
             variable = new_variable(file, name, dtype, tuple(dims), fill)
             set_attributes(variable, field["attributes"])
-    return file
 
 
 def fill_value(field: Json, dtype: np.dtype[Any], land: bool) -> Any:
@@ -257,13 +256,6 @@ def fill_value(field: Json, dtype: np.dtype[Any], land: bool) -> Any:
     if given is not None:
         return dtype.type(given)
     return default_fill(dtype) if land else None
-
-
-def put(file: Any, name: str, box: Sequence[slice], array: NDArray[Any]) -> None:
-    try:
-        file.variables[name][tuple(box) if box else ...] = array
-    except RuntimeError as error:  # HDF5 says so of a full disk
-        raise OSError(str(error)) from error
 
 
 def describe(file: Any, manifest: Json, name: str, total: int) -> None:

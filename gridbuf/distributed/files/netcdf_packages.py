@@ -7,11 +7,14 @@ holds LOCK.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 import numpy as np
+
+from gridbuf.distributed.files.manifests import writing
 
 LOCK = RLock()
 MISSING = (
@@ -57,8 +60,66 @@ def opened(path: Path) -> Iterator[Any]:
             file.close()
 
 
-def new_file(path: Path) -> Any:
-    return find_package().Dataset(str(path), "w")
+class NewFile:
+    """A file that is written: `dataset` is the package's."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._raw = path, None
+        with self._named("the header"):
+            package = find_package()
+            if package.__name__ != "netCDF4":
+                self._raw = LateErrors(path, "w+")
+            self.dataset = package.Dataset(self._raw or str(path), "w")
+
+    @contextmanager
+    def writing(self, content: str) -> Iterator[Any]:
+        """The dataset, for writing; OSError with the path and the content where that fails."""
+        with self._named(content):
+            yield self.dataset
+            if self._raw is not None and self._raw.failure is not None:
+                raise self._raw.failure
+
+    @contextmanager
+    def _named(self, content: str) -> Iterator[None]:
+        with LOCK, writing(self._path, content):
+            try:
+                yield
+            except RuntimeError as error:  # HDF5 has no other word for a full disk
+                raise OSError(str(error)) from error
+
+    def close(self) -> None:
+        """Close the file once: HDF5 may fail hard at a second try."""
+        dataset, self.dataset = self.dataset, None
+        if dataset is not None:
+            with self._named("the rest"):
+                dataset.close()
+                if self._raw is not None:
+                    self._raw.close()
+                    if self._raw.failure is not None:
+                        raise self._raw.failure
+
+
+class LateErrors(FileIO):
+    """A file whose first error waits in `failure`: h5py crashes where it cannot end a file."""
+
+    failure: OSError | None = None
+
+    def write(self, values: Any) -> int:
+        rest = memoryview(values).cast("B")
+        size = rest.nbytes
+        try:
+            while rest.nbytes:
+                rest = rest[super().write(rest) :]
+        except OSError as error:
+            self.failure = self.failure or error
+        return size
+
+    def truncate(self, size: int | None = None) -> int:
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.failure = self.failure or error
+            return size or 0
 
 
 def new_variable(
@@ -84,3 +145,9 @@ def take_as_they_are(variable: Any) -> None:
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
     return find_package().default_fillvals[f"{dtype.kind}{dtype.itemsize}"]
+
+
+def attribute(holder: Any, name: str) -> Any:
+    """An attribute's number, text, list or array; h5netcdf has bytes for an empty text."""
+    value = holder.getncattr(name)
+    return value.decode() if isinstance(value, bytes) else value
