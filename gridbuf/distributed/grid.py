@@ -1048,8 +1048,8 @@ class Grid:
             attributes: units, long_name, ...
         format : {"zarr", "npy", "netcdf"}, optional
             A Zarr group, which xarray opens, a folder of global `.npy` arrays, or one netCDF file,
-            which rank 0 writes slab by slab with the package netCDF4. None: netCDF where the path
-            ends in ".nc", else Zarr where the package zarr is installed.
+            which rank 0 writes slab by slab with the package netCDF4, or h5netcdf. None: netCDF
+            where the path ends in ".nc", else Zarr where the package zarr is installed.
         chunks : dict, optional
             Of Zarr: how many points a chunk has along some dims; along those that the grid cuts
             they divide a block. Otherwise a block is a chunk.
