@@ -62,7 +62,7 @@ def test_a_storage_with_two_sides_has_its_newest_numbers_and_xarray_s_order(
     values, others = np.arange(9.0).reshape(3, 3), 10.0 * np.arange(9.0).reshape(3, 3)
     s = gs.storage(values, device="gpu", managed=managed, halo=(1, 0))
     t = gs.storage(others, axes="JI" if turned else "IJ", device="gpu", managed=managed)
-    with pytest.raises(TypeError, match=r"goes by name.*to_dataarray"):
+    with pytest.raises(TypeError, match=r"a host and a device buffer.*to_dataarray"):
         xr.DataArray(s, dims=("x", "y"))
     a = gbx.to_dataarray(s).rename(I="x", J="y")
     b = gbx.to_dataarray(t).rename(dict(zip(t.axes, "xy", strict=True)))
