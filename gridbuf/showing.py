@@ -102,7 +102,8 @@ def plot(self: _core.Field, *, ax: "Axes | None" = None, **options: Any) -> Any:
     **options
         By the name of an index (`K=3`), the point at which to cut, counted from the first point of
         the array. Indices beyond the first two that are not given are cut where the domain begins.
-        All others go to matplotlib's `pcolormesh` (a plane) or `plot` (a line).
+        All others go to matplotlib's `pcolormesh` (a plane) or `plot` (a line). The colours of a
+        plane span the values of the domain, unless `vmin`, `vmax` or `norm` is given.
 
     Returns
     -------
@@ -179,7 +180,10 @@ def _draw(
             if width:
                 ax.axvline(edge, **grey)
         return made
-    made = ax.pcolormesh(values, **{"shading": "nearest", **options})
+    limits = _limits(values, [halo[name] for name in reversed(names)])
+    if not options.keys().isdisjoint(("norm", "vmin", "vmax")):
+        limits = {}
+    made = ax.pcolormesh(values, **{"shading": "nearest", **limits, **options})
     ax.figure.colorbar(made, ax=ax)
     ax.set_ylabel(names[1])
     if names == ["I", "J"]:
@@ -188,3 +192,12 @@ def _draw(
         (left, right), (low, high) = (inside[name] for name in names)
         ax.plot([left, right, right, left, left], [low, low, high, high, low], **grey)
     return made
+
+
+def _limits(values: Any, halo: list[tuple[int, int]]) -> dict[str, float]:
+    """Limits of the colours by the domain: a halo that is not filled yet would wash it out."""
+    inside = values[
+        tuple(slice(low, n - high) for n, (low, high) in zip(values.shape, halo, strict=True))
+    ]
+    finite = inside[np.isfinite(inside)]
+    return {"vmin": float(finite.min()), "vmax": float(finite.max())} if finite.size else {}

@@ -87,6 +87,18 @@ def test_indices_that_are_not_given_are_cut_where_the_domain_begins(axes):
     assert f.plot(ax=axes).axes.get_title() == "K = 1"
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+def test_colours_span_the_domain_and_not_the_halo(axes, dtype):
+    f = gb.Field.zeros((6, 5), dtype, dims="IJ", halo=(1, 2))
+    f.domain[...] = np.arange(4).reshape(4, 1) + (0 if dtype == "bool" else 7)
+    limits = (0, 1) if dtype == "bool" else (7, 10)
+    assert f.plot(ax=axes).get_clim() == limits
+    assert f.plot(ax=axes, vmin=-1, vmax=9).get_clim() == (-1, 9)
+    g = f.astype("float64")
+    g.domain[...] = np.nan
+    assert np.isfinite(g.plot(ax=axes).get_clim()).all()  # NaN everywhere in the domain
+
+
 def test_a_line_and_its_halo(axes):
     line = field().plot(I=-1, K=0, ax=axes, color="k")
     assert np.array_equal(line.get_ydata(), np.asarray(field())[-1, :, 0])
