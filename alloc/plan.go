@@ -185,7 +185,7 @@ func given[T any](list []T) C.int32_t {
 
 // errorOf takes a copy, which is on the heap: the caller's own stays on its stack.
 func errorOf(e C.gb_error) error {
-	return &Error{Kind: Kind(e.kind), Message: C.GoString(&e.message[0])}
+	return &Error{Kind: Kind(e.kind), Message: message.Text(e.message[:])}
 }
 
 func errNoPlan() error { return ErrNoMemory.Errorf("no memory left for a plan") }

@@ -73,7 +73,7 @@ func Register(p Preset) error {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c.axes[0])), len(c.axes)-1), p.Axes)
 	var e C.gb_error
 	if C.gb_preset_register(name, &c, &e) != 0 {
-		return &Error{Kind: Kind(e.kind), Message: C.GoString(&e.message[0])}
+		return &Error{Kind: Kind(e.kind), Message: message.Text(e.message[:])}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/handle"
+	"gridbuf/internal/message"
 	"gridbuf/internal/native"
 )
 
@@ -277,7 +278,7 @@ func typeOf(s string, item *C.gb_interface_item_type) Type {
 func chars(s string) *C.char { return (*C.char)(unsafe.Pointer(unsafe.StringData(s))) }
 
 func refusal(e *C.gb_error) error {
-	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
+	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: message.Text(e.message[:])}
 }
 
 // Typestr writes the type as [ParseTypestr] reads it.

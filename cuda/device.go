@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 )
 
 // Device describes a GPU.
@@ -135,5 +136,5 @@ func check(result C.int, e *C.gb_cuda_error) error {
 	if result >= 0 {
 		return nil
 	}
-	return &Error{Code: int(e.code), Text: C.GoString(&e.text[0]), status: e.status}
+	return &Error{Code: int(e.code), Text: message.Text(e.text[:]), status: e.status}
 }

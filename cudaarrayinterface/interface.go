@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 	"gridbuf/arrayinterface"
 )
 
@@ -142,5 +143,5 @@ func ParseStream(present bool, value int64) (Stream, error) {
 }
 
 func refusal(e *C.gb_error) error {
-	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: C.GoString(&e.message[0])}
+	return &alloc.Error{Kind: alloc.Kind(e.kind), Message: message.Text(e.message[:])}
 }

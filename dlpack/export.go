@@ -42,6 +42,7 @@ import (
 
 	"gridbuf/alloc"
 	"gridbuf/internal/handle"
+	"gridbuf/internal/message"
 )
 
 // Owner is what keeps exported memory alive. The tensor's deleter calls Release, a C
@@ -155,7 +156,7 @@ func refusal(e *C.gb_error) error {
 	if e.kind == 0 {
 		return alloc.ErrNoMemory.Errorf("no memory left for a DLPack tensor")
 	}
-	return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
+	return alloc.Kind(e.kind).Errorf("%s", message.Text(e.message[:]))
 }
 
 // DescribePlan describes memory laid out by a plan whose first element is at data.

@@ -2,6 +2,8 @@ package gufunc
 
 // #cgo CFLAGS: -std=gnu11 -fvisibility=hidden -Wall -Wextra -Wno-unused-parameter
 // #cgo LDFLAGS: -lm
+// #cgo noescape gb_gu_call_nest
+// #cgo nocallback gb_gu_call_nest
 // #include "call.h"
 // #include <stdlib.h>
 import "C"

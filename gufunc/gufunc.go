@@ -4,7 +4,6 @@ package gufunc
 import "C"
 
 import (
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -193,7 +192,7 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{Kernel: n}
+	r := &Request{Kernel: n, Operands: make([]Operand, 0, len(s.Operands))}
 	for i := range s.Operands {
 		if i < len(operands) {
 			r.Operands = append(r.Operands, operands[i].Operand)
@@ -214,7 +213,8 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 
 func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Array,
 	o Options) (*Result, error) {
-	result := &Result{Outputs: slices.Clone(operands[g.Signature.Inputs:])}
+	outputs := make([]Array, 0, g.Signature.Outputs())
+	result := &Result{Outputs: append(outputs, operands[g.Signature.Inputs:]...)}
 	for i := len(operands); i < len(r.Operands); i++ {
 		if err := result.allocate(c.specs[i], r.Operands[i].Type); err != nil {
 			result.Free()
@@ -222,8 +222,11 @@ func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Arra
 		}
 	}
 	data := make([]unsafe.Pointer, 0, len(r.Operands)+1)
-	for _, a := range slices.Concat(operands[:g.Signature.Inputs], result.Outputs) {
-		data = append(data, a.Data)
+	for i := range g.Signature.Inputs {
+		data = append(data, operands[i].Data)
+	}
+	for i := range result.Outputs {
+		data = append(data, result.Outputs[i].Data)
 	}
 	if where != nil {
 		data = append(data, where.Data)

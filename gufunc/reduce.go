@@ -426,7 +426,7 @@ func (r *Reduction) share(c *C.gb_gu_reducing, workers int) error {
 	var e C.gb_error
 	run := C.gb_gu_run_new(r.c().call, &counter[0], unsafe.Pointer(c), 1, &e)
 	if run == nil {
-		return alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
+		return alloc.Kind(e.kind).Errorf("%s", message.Text(e.message[:]))
 	}
 	c.job = run
 	j := &job{run, r.c().call}

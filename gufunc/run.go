@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/message"
 	"gridbuf/internal/stop"
 	"gridbuf/internal/work"
 )
@@ -59,7 +60,7 @@ func (g *GUFunc) start(c *Call, data []unsafe.Pointer, o Options, pins *runtime.
 	}
 	run := C.gb_gu_run_new(call, &room[0], o.Uniforms, ignore, &e)
 	if run == nil {
-		return nil, alloc.Kind(e.kind).Errorf("%s", C.GoString(&e.message[0]))
+		return nil, alloc.Kind(e.kind).Errorf("%s", message.Text(e.message[:]))
 	}
 	return &job{run, call}, nil
 }

@@ -6,9 +6,11 @@ package message
 import (
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Format understands %d, %s, %q, %c, %v and %%, as package fmt does. What it takes: strings, bytes
@@ -122,3 +124,12 @@ func Stack() string {
 
 // Panic is what recover gave, and where it came from.
 func Panic(recovered any) string { return Of(recovered) + "\n" + Stack() }
+
+// Text is what C has written into room, up to a zero byte. Room stays on the caller's stack.
+func Text[T ~int8 | ~uint8](room []T) string {
+	n := slices.Index(room, 0)
+	if n < 0 {
+		n = len(room)
+	}
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(room))), n))
+}

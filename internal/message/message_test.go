@@ -41,3 +41,10 @@ func TestFormatWritesAsFmtDoes(t *testing.T) {
 func TestStackNamesItsCaller(t *testing.T) {
 	assert.Contains(t, Stack(), "TestStackNamesItsCaller")
 }
+
+func TestTextsOfC(t *testing.T) {
+	assert.Equal(t, "ab", Text([]int8{'a', 'b', 0, 'c'}))
+	assert.Equal(t, "", Text([]uint8{0, 'c'}))
+	assert.Equal(t, "abc", Text([]byte("abc")))
+	assert.Equal(t, "", Text([]byte{}))
+}
