@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gridbuf.commands import UsageError
 
 if TYPE_CHECKING:
+    from gridbuf.distributed.geometry.tiles import Topology
     from gridbuf.paper.report import Run
 
 MOST = 1_000_000  # ranks, and blocks of a tile: more take minutes, and the memory of this machine
@@ -140,30 +141,12 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
     import numpy as np
 
     from gridbuf.distributed import arguments as reading
-    from gridbuf.distributed.geometry.tiles import Topology, cube, folded, rings
     from gridbuf.paper.report import Run
 
-    shape = tuple(arguments.shape)
-    for what, n in (("--ranks", arguments.ranks), ("--blocks", prod(arguments.blocks or ()))):
+    for option, n in (("--ranks", arguments.ranks), ("--blocks", prod(arguments.blocks or ()))):
         if n > MOST:
-            raise UsageError(f"{what}: {n:,} are more than the {MOST:,} that can be planned")
-    if prod(shape) >= 2**60:
-        raise UsageError(
-            f"shape: {' '.join(map(str, shape))}; its points are more than can be counted"
-        )
-    if arguments.cubed_sphere:
-        if len(shape) != 1 and shape != shape[:1] * 2:
-            raise UsageError(
-                f"shape: {' '.join(map(str, shape))}; a cubed sphere is given the points along an"
-                " edge, one number"
-            )
-        shape = shape[:1] * 2
-    if arguments.tripolar is not None and (len(shape) != 2 or shape[0] % 2):
-        raise UsageError(
-            f"shape: {' '.join(map(str, shape))}; a tripolar grid has two numbers, the first even"
-        )
-    if len(shape) > 3:
-        raise UsageError(f"shape: {len(shape)} numbers; a grid is cut along at most 3 indices")
+            raise UsageError(f"{option}: {n:,} are more than the {MOST:,} that can be planned")
+    shape = _shape(arguments)
     names = reading.read_dims(
         "IJK"[: len(shape)] if arguments.dims is None else arguments.dims, len(shape), "the shape"
     )
@@ -177,34 +160,61 @@ def read(arguments: argparse.Namespace) -> "tuple[Run, str]":
         dtype = np.dtype(arguments.dtype)
     except TypeError as error:
         raise UsageError(f"--dtype: {error}") from error
-    if arguments.cubed_sphere:
-        topology, kind = Topology((shape,) * 6, cube(shape[0]), names), "cubed sphere"
-    elif arguments.tripolar is not None:
-        topology = Topology((shape,), folded(shape, arguments.tripolar, names), names)
-        kind = f"tripolar, pivot {arguments.tripolar}"
-        cyclic = (True, False)
-    else:
-        topology = Topology((shape,), rings(0, shape, cyclic, names), names)
-        kind = (
-            f"periodic along {' '.join(n for n, yes in zip(names, cyclic, strict=True) if yes)}"
-            if any(cyclic)
-            else "closed"
-        )
-    pivot = arguments.tripolar or ""
-    return (
-        Run(
-            topology,
-            cyclic,
-            halo,
-            arguments.ranks,
-            arguments.levels,
-            arguments.fields,
-            dtype,
-            arguments.backend,
-            pivot,
-        ),
-        kind,
+    topology, cyclic, kind = _topology(arguments, shape, names, cyclic)
+    run = Run(
+        topology,
+        cyclic,
+        halo,
+        arguments.ranks,
+        arguments.levels,
+        arguments.fields,
+        dtype,
+        arguments.backend,
+        arguments.tripolar or "",
     )
+    return run, kind
+
+
+def _shape(arguments: argparse.Namespace) -> tuple[int, ...]:
+    """The points of a tile, one number for each index that is cut."""
+    shape = tuple(arguments.shape)
+    text = " ".join(map(str, shape))
+    if prod(shape) >= 2**60:
+        raise UsageError(f"shape: {text}; its points are more than can be counted")
+    if arguments.cubed_sphere:
+        if len(shape) != 1 and shape != shape[:1] * 2:
+            raise UsageError(
+                f"shape: {text}; a cubed sphere is given the points along an edge, one number"
+            )
+        shape = shape[:1] * 2
+    if arguments.tripolar is not None and (len(shape) != 2 or shape[0] % 2):
+        raise UsageError(f"shape: {text}; a tripolar grid has two numbers, the first even")
+    if len(shape) > 3:
+        raise UsageError(f"shape: {len(shape)} numbers; a grid is cut along at most 3 indices")
+    return shape
+
+
+def _topology(
+    arguments: argparse.Namespace,
+    shape: tuple[int, ...],
+    names: tuple[str, ...],
+    cyclic: tuple[bool, ...],
+) -> "tuple[Topology, tuple[bool, ...], str]":
+    """Tiles and seams, the periodic indices, and the name of the grid."""
+    from gridbuf.distributed.geometry.tiles import Topology, cube, folded, rings
+
+    if arguments.cubed_sphere:
+        return Topology((shape,) * 6, cube(shape[0]), names), cyclic, "cubed sphere"
+    if arguments.tripolar is not None:
+        seams = folded(shape, arguments.tripolar, names)
+        return (
+            Topology((shape,), seams, names),
+            (True, False),
+            f"tripolar, pivot {arguments.tripolar}",
+        )
+    periodic = " ".join(name for name, yes in zip(names, cyclic, strict=True) if yes)
+    topology = Topology((shape,), rings(0, shape, cyclic, names), names)
+    return topology, cyclic, f"periodic along {periodic}" if periodic else "closed"
 
 
 def _blocks(given: list[int], run: "Run") -> tuple[int, ...]:
