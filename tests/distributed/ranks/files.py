@@ -12,7 +12,9 @@ from mpi4py import MPI
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
-from gridbuf.distributed.files import stores
+from gridbuf.distributed.files import netcdf, stores
+from gridbuf.distributed.files.netcdf_packages import NewFile, find_package
+from gridbuf.distributed.files.saving import ALL_STORES
 
 comm = MPI.COMM_WORLD
 me, n = comm.rank, comm.size
@@ -85,18 +87,20 @@ def one_rank_fails(format: str) -> None:
     grid = made_again()
     path, culprit = folder / f"fails-{format}-{n}", n - 1
     grid.save(path, format=format, T=grid.full(1.0))
-    kind = stores.STORES[format]
     for what in ("write", "read"):
-        before = getattr(kind, what)
-        if me == culprit:
+        kind, name, by = ALL_STORES[format], what, culprit
+        if format == "netcdf" and what == "write":  # rank 0 writes
+            kind, name, by = NewFile, "writing", 0
+        before = getattr(kind, name)
+        if me == by:
             setattr(
                 kind,
-                what,
+                name,
                 lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")),
             )
-        with raises_on(culprit, OSError, "No space left"):
+        with raises_on(by, OSError, "No space left"):
             grid.save(path, format=format, T=grid.full(2.0)) if what == "write" else grid.load(path)
-        setattr(kind, what, before)
+        setattr(kind, name, before)
         grid = made_again()
         assert grid.sum(grid.load(path)["T"]) == 6.0 * n
         assert me or not [*path.parent.glob(path.name + ".*")]
@@ -147,6 +151,11 @@ move(
     [{"blocks": (n, 1), "halo": 1}, {"blocks": (2, 2)}],
     KINDS[:3],
 )
+if find_package() is not None:
+    netcdf.SLAB = 200  # bytes: several slabs
+    reals = [kind for kind in KINDS if kind.get("dtype") != "c16"]
+    keep("ring", lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, reals, "netcdf")
+    one_rank_fails("netcdf")
 for format in ["npy", "zarr"] if stores.zarr_is_there() else ["npy"]:
     keep("ring", lambda **k: gbd.grid((7, 5), periodic="I", **k), TWO, KINDS, format)
     keep(
