@@ -5,8 +5,8 @@ GB_TARGET("avx2,avx512f,avx512bw,avx512dq,avx512vl")
 #define GB_COPY_VECTOR 64
 #define GB_COPY_NAME "avx512"
 #define GB_COPY_KERNELS gb_copy_kernels_avx512
-#define GB_COPY_TRANSPOSES \
-    gb_copy_transposes_avx2 /* wider vectors gain nothing there: the loads set the pace */
+/* Wider vectors gain nothing in transposes: the loads set the pace. */
+#define GB_COPY_TRANSPOSES gb_copy_transposes_avx2
 #define GB_COPY_CASTS gb_copy_casts_avx512
 #include "kernels_body.h"
 

@@ -56,8 +56,8 @@ int gb_py_fill_number(const gb_copy_view *dst, PyArray_Descr *descr, PyObject *v
                : 1;
 }
 
-#define END_OF_LEGACY \
-    2048 /* NumPy numbers its new kinds of dtype, such as StringDType, from here */
+/* NumPy numbers its new kinds of dtype, such as StringDType, from here. */
+#define END_OF_LEGACY 2048
 
 int gb_py_descr_trivially_copyable(PyArray_Descr *descr) {
     int n = descr->type_num;

@@ -16,8 +16,8 @@ extern int64_t gb_py_numpy_blocks;
 
 /* ---- observers of gridbuf's own blocks: GRIDBUF_TRACE and gridbuf.watch ---- */
 
-#define GB_PY_TRACE_LINES \
-    1 /* GRIDBUF_TRACE=1: every block remembers the Python line that asked for it */
+/* GRIDBUF_TRACE=1: every block remembers the Python line that allocated it */
+#define GB_PY_TRACE_LINES 1
 #define GB_PY_TRACE_BLOCKS 2 /* gb_py_on_block is set */
 
 extern int gb_py_tracing; /* 0, or a sum of those */

@@ -25,8 +25,8 @@ int gb_py_exchange_find(PyObject *obj, const DLPackExchangeAPI **api);
 PyObject *gb_py_copy_of(PyObject *field);
 PyObject *gb_py_copied(PyObject *field);
 
-/* device_wrap.c. A Field over an object with __cuda_array_interface__; NotImplemented for those
- * that turn out not to have it. */
+/* device_wrap.c. A Field over an object with __cuda_array_interface__; NotImplemented:
+ * obj has none. */
 PyObject *gb_py_wrap_cuda(PyTypeObject *type, PyObject *obj);
 /* Whether obj or its type has the attribute; -1 with an error. */
 int gb_py_has_cuda_interface(PyObject *obj);

@@ -64,8 +64,8 @@ static inline int gb_py_code_of(const PyArray_Descr *descr) {
     return PyArray_ISNBO(descr->byteorder) && descr->type_num < GB_PY_A_BOOL ? descr->type_num : -1;
 }
 int gb_py_code_of_number(PyObject *obj);
-extern int
-    gb_py_weak_numbers; /* NumPy 2: a Python number takes the array's dtype, whatever its value */
+/* NumPy 2: a Python number takes the array's dtype, whatever its value. */
+extern int gb_py_weak_numbers;
 
 /* A type's fast path for one operand or two, into `out` or, without one, a new object.
  * NotImplemented: Python's `fallback` is called, or the ufunc of one operand. `ours`: a is of the

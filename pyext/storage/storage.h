@@ -1,6 +1,5 @@
-/* storage.h: what gridbuf.storage's classes are built on: the buffers, and what the indices mean.
- * The quick ways of host storages are here; everything that needs thought is Python's
- * (gridbuf/storage/). */
+/* storage.h: the base of gridbuf.storage's classes: buffers and the Meta of their indices. C has
+ * the fast paths of host storages, gridbuf/storage/ everything else. */
 #pragma once
 
 #include "../core/memory.h"
@@ -13,17 +12,16 @@
 typedef struct gb_py_storage {
     PyObject_HEAD
     PyObject *host, *dev; /* an array or None */
-    PyObject *meta; /* a gridbuf.storage.meta.Meta: one object per content, so that identity is
-                       equality */
-    PyObject *pair; /* of a software-managed storage, or None */
+    PyObject *meta;       /* a gridbuf.storage.meta.Meta, interned: identity is equality */
+    PyObject *pair;       /* BufferPair of a software-managed storage, or None */
     PyObject *weakrefs;
 } gb_py_storage;
 
 extern PyTypeObject *gb_py_StorageType;
 #define gb_py_is_storage(obj) \
     (Py_TYPE(obj) == gb_py_last_storage_type || PyObject_TypeCheck(obj, gb_py_StorageType))
-extern PyTypeObject
-    *gb_py_last_storage_type; /* of the last one that was made: most are of one class */
+/* Type of the newest storage: most programs use one class. */
+extern PyTypeObject *gb_py_last_storage_type;
 
 /* record.c */
 PyObject *gb_py_storage_new(PyTypeObject *type, PyObject *host, PyObject *dev, PyObject *meta,
@@ -32,7 +30,7 @@ int gb_py_is_own_dtype(PyArray_Descr *descr);
 /* The ndarray of a storage without any other buffer to read or to mark. Borrowed, or
  * NULL. */
 PyArrayObject *gb_py_storage_host(PyObject *obj);
-/* The same of CPUStorage itself, of no derived class; an error may be set. */
+/* The host ndarray of a CPUStorage, derived classes excluded; an error may be set. */
 PyArrayObject *gb_py_plain_storage(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
@@ -42,9 +40,8 @@ PyObject *gb_py_storage_host_entry(PyObject *self, PyObject *unused);
 
 /* cut.c */
 int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts);
-PyObject *gb_py_cut_array(
-    PyArrayObject *array,
-    const gb_py_cut *cuts); /* before Python code can run: the array may change */
+/* Call it before Python code can run, which may change the array. */
+PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts);
 PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
 
 /* index.c */
@@ -54,6 +51,6 @@ PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);
 
 /* request.c */
 
-/* NumPy's result in a new storage of this class with this Meta; NotImplemented: of a dtype that
- * storages do not have. */
+/* NumPy's result in a new storage of this class with this Meta; NotImplemented for a dtype that
+ * storages do not support. */
 PyObject *gb_py_storage_holding(PyTypeObject *type, PyObject *meta, PyArrayObject *found);
