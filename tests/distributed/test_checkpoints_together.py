@@ -26,6 +26,13 @@ try:
 except ImportError:
     FORMATS = ["npy"]
 
+try:
+    import netCDF4  # noqa: F401
+
+    ALL_FORMATS = [*FORMATS, "netcdf"]
+except ImportError:
+    ALL_FORMATS = FORMATS
+
 SAVES = """
 import os, sys
 import gridbuf.distributed as gbd
@@ -54,7 +61,7 @@ def whole(grid: gbd.Grid, path: Path) -> float:
     return max(values)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 def test_a_program_that_is_killed_while_another_saves(kind: str, tmp_path: Path) -> None:
     """Neither takes the other's folder, and the one that is left is removed by the next save."""
     grid, path = gbd.grid((8, 6), blocks=(2, 1)), tmp_path / "x"
@@ -75,7 +82,7 @@ def test_a_program_that_is_killed_while_another_saves(kind: str, tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["x"] and whole(grid, path) == 4.0
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 @pytest.mark.parametrize("at_once", [True, False])
 def test_two_programs_that_save_to_one_path(
     kind: str, at_once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -138,7 +145,7 @@ def test_a_folder_of_another_machine_stays_for_a_day(tmp_path: Path) -> None:
     assert not other.exists()
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 def test_a_call_of_all_ranks_inside_progress_is_refused_by_name(kind: str, tmp_path: Path) -> None:
     grid, other = gbd.grid((8, 6)), gbd.grid((8, 6))
     T = grid.ones()
@@ -306,7 +313,7 @@ LAYOUTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 @pytest.mark.parametrize("spec", LAYOUTS, ids=str)
 def test_layout_halo_and_dims_come_back(kind: str, spec: dict[str, Any], tmp_path: Path) -> None:
     """On any cut, unless something else is asked for."""
@@ -365,14 +372,12 @@ def test_paths_that_cannot_be(tmp_path: Path) -> None:
         gbd.grid((4, 4), timeout=10**400)
 
 
-@pytest.mark.parametrize("kind", [*FORMATS, "netcdf"])
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_checkpoint_that_is_replaced_while_it_is_loaded(
     kind: str, verify: bool, tmp_path: Path
 ) -> None:
     """Fields of two checkpoints never come together, even unverified."""
-    if kind == "netcdf":
-        pytest.importorskip("netCDF4")
     path, other = tmp_path / "x", gbd.grid((8, 6))
     grid = gbd.grid((8, 6), blocks=(2, 1))
     grid.save(path, T=grid.full(1.0), q=grid.full(1.0), format=kind)

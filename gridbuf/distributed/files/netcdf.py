@@ -224,6 +224,7 @@ def write_file(
             manifests.sync(beside / "data.nc")
             os.replace(beside / "data.nc", where)
             manifests.sync(where.parent)
+            checkpoint_folders.clear(where, complete=True)
         ranks.agree("save", args)
     except BaseException as error:
         ranks.fail(error)
