@@ -30,23 +30,23 @@ class Halos:
         comm = mpi_of(communicator)
         shapes = tuple(map(tuple, comm.allgather(shape)))
         self.grid = grid_of(communicator.partitioner, shapes, comm=comm)
-        self._plans: dict[Any, Plan] = {}
+        self._idle: dict[Any, list[Plan]] = {}
         self._fields: dict[Any, tuple[weakref.ref[Any], _core.Field]] = {}
 
-    def start(self, xs: Sequence[Any], ys: Sequence[Any] | None, width: int) -> Handle:
+    def start(self, xs: Sequence[Any], ys: Sequence[Any] | None, width: int) -> "Pending":
         """Begin to fill the halos of scalars, or of vectors whose components are given in pairs."""
         first = [self.field(each, width) for each in xs]
         if ys is None:
-            return self._plan("halos", [*first]).start(*first)
+            return self._started("halos", [*first], first)
         second = [self.field(each, width) for each in ys]
         items = [vector(*pair) for pair in zip(first, second, strict=True)]
         fields = [each for item in items for each in item.fields]
-        return self._plan("halos", items).start(*fields)
+        return self._started("halos", items, fields)
 
-    def synchronise(self, x: Any, y: Any) -> Handle:
+    def synchronise(self, x: Any, y: Any) -> "Pending":
         """Begin to give the shared edges of a vector the values of their south and west sides."""
         pair = vector(self.field(x, 0), self.field(y, 0))
-        return self._plan("sync", [pair]).start(*pair.fields)
+        return self._started("sync", [pair], pair.fields)
 
     def field(self, quantity: Any, width: int) -> _core.Field:
         """A Field over a quantity's domain and so many halo points of it."""
@@ -61,19 +61,35 @@ class Halos:
         self._fields[key] = weakref.ref(data), field
         return field
 
-    def _plan(self, purpose: str, items: list[Any]) -> Plan:
+    def _started(self, purpose: str, items: list[Any], fields: Sequence[Any]) -> "Pending":
+        """Start an idle plan of these layouts, or a new one: updaters of equal layouts may be under
+        way at the same time.
+        """
         key: list[Any] = [purpose]
         made = []
         for item in items:
             made.append(item if isinstance(item, Item) else Item("scalar", (item,), 1))
             key += [made[-1].kind]
             key += [(f.dtype, f.shape, f.strides, f.dims, f.halo) for f in made[-1].fields]
-        found = self._plans.get(tuple(key))
-        if found is None:
-            if len(self._plans) >= MOST:
-                self._plans.clear()
-            found = self._plans[tuple(key)] = self.grid._planner.plan(made, purpose)
-        return found
+        if len(self._idle) >= MOST:
+            self._idle.clear()
+        idle = self._idle.setdefault(tuple(key), [])
+        plan = idle.pop() if idle else self.grid._planner.plan(made, purpose)
+        return Pending(plan, plan.start(*fields), idle)
+
+
+class Pending:
+    """An exchange under way. Its plan is idle again when it has ended."""
+
+    def __init__(self, plan: Plan, handle: Handle, idle: list[Plan]) -> None:
+        self._plan, self._idle = plan, idle
+        self._handle: Handle | None = handle
+
+    def wait(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.wait()
+            self._idle.append(self._plan)
 
 
 def field_of(quantity: Any, width: int) -> _core.Field:
@@ -122,7 +138,7 @@ class HaloUpdater:
 
     def __init__(self, communicator: Any, width: int) -> None:
         self._communicator, self._width = communicator, width
-        self._handle: Handle | None = None
+        self._handle: Pending | None = None
 
     def force_finalize_on_wait(self) -> None:
         """NDSL frees buffers then; there are none to free."""
@@ -155,7 +171,7 @@ class HaloUpdater:
 class Request:
     """A synchronisation under way."""
 
-    def __init__(self, handle: Handle, timer: Any) -> None:
+    def __init__(self, handle: Pending, timer: Any) -> None:
         self._handle, self._timer = handle, timer
 
     def wait(self) -> None:

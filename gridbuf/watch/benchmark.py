@@ -18,6 +18,7 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from statistics import median
+from time import thread_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,20 +287,20 @@ def seconds_of(nbytes: int, at_once: int, zeros: bool, found: Any, fresh: bool =
 
 def _made(nbytes: int, at_once: int, make: Any, fresh: bool) -> float:
     """Seconds of making, touching and dropping; of fresh blocks, whose pages the system makes as
-    zeros, of touching and dropping.
+    zeros, of touching and dropping. Processor time: other programs do not lengthen that.
     """
     if fresh:
         blocks = [np.empty(nbytes, np.uint8) for _ in range(at_once)]
         for block in blocks:
             _give_back(block)
-        start = clock()
+        start = thread_time()
     else:
-        start = clock()
+        start = thread_time()
         blocks = [make(nbytes, np.uint8) for _ in range(at_once)]
     for block in blocks:
         block[::PAGE] = 1
     del blocks, block
-    return clock() - start
+    return thread_time() - start
 
 
 def _give_back(block: Any) -> None:

@@ -161,3 +161,23 @@ def test_what_has_no_mpi_stays_ndsls() -> None:
         assert not isinstance(made, HaloUpdater)
     assert CubedSphereCommunicator.get_scalar_halo_updater is theirs
     assert not is_ours(rank, [specification(q, 1)], None)
+
+
+def test_updaters_of_equal_layouts_are_under_way_at_once() -> None:
+    """As in FV3: the second starts before the first is waited for."""
+    MPI = pytest.importorskip("mpi4py.MPI")
+    rng = np.random.default_rng(5)
+    alone = [quantity((I, J, K), "f8", "C", rng) for _ in range(4)]
+    together = copy.deepcopy(alone)
+    rank = TileCommunicator.from_layout(MPI.COMM_SELF, (1, 1))
+    with gbn.install():
+        for q in alone:
+            rank.get_scalar_halo_updater([specification(q, HALO)]).update([q])
+        for _ in range(3):
+            updaters = [rank.get_scalar_halo_updater([specification(q, HALO)]) for q in together]
+            assert all(isinstance(each, HaloUpdater) for each in updaters)
+            for updater, q in zip(updaters, together, strict=True):
+                updater.start([q])
+            for updater in reversed(updaters):
+                updater.wait()
+    assert same(together, alone)
