@@ -74,6 +74,8 @@ def test_the_extras_have_the_packages_of_the_consumers() -> None:
         "scipy",
         "zarr",
         "netcdf4",
+        "h5netcdf",
+        "h5py",
         "setuptools",
         "meson",
         "ninja",
