@@ -60,13 +60,15 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         dest="command", required=True, metavar="doctor | plan | distributed | run | watch"
     )
     commands = {
-        "doctor": subparsers.add_parser("doctor", help="what gridbuf finds on this machine"),
+        "doctor": subparsers.add_parser(
+            "doctor", help="describe this machine, and warn of its limits"
+        ),
         "plan": subparsers.add_parser(
             "plan", help="explain strides, padding, bytes and alignment of a request"
         ),
         "distributed": subparsers.add_parser(
             "distributed",
-            help="plan a run on many processes on paper: cuts, messages, bytes, memory",
+            help="plan a run on many processes, without MPI: cuts, messages, bytes, memory",
         ),
         "run": subparsers.add_parser(
             "run",
@@ -76,7 +78,9 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
             "watch", help="run a program unchanged, and report its use of memory"
         ),
     }
-    commands["doctor"].description = "What gridbuf finds on this machine, and what will hurt."
+    commands[
+        "doctor"
+    ].description = "Describe this machine, and warn of limits that affect gridbuf."
     commands["doctor"].add_argument(
         "--consumers",
         nargs="*",

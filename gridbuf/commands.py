@@ -64,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-c", dest="way", action="store_const", const="code", help="the program is code"
     )
     parser.add_argument(
-        "program", nargs=argparse.PARSER, help="a file, or what -m or -c say, and its own arguments"
+        "program",
+        nargs=argparse.PARSER,
+        help="a file, a module (-m) or code (-c), then its own arguments",
     )
 
 

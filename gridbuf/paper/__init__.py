@@ -22,8 +22,8 @@ MOST = 1_000_000  # ranks, and blocks of a tile: more take minutes, and the memo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.description = (
-        "Plan a distributed run on paper: where the grid is cut, what an exchange of halos costs,"
-        " which cuts cost less."
+        "Plan a distributed run without MPI: the cut of the grid, the cost of an exchange of halos,"
+        " and cheaper cuts."
     )
     parser.epilog = (
         "example: python -m gridbuf distributed 1024 1024 --levels 80 --halo 3 --fields 8"

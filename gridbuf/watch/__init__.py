@@ -23,7 +23,7 @@ from gridbuf.commands import UsageError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command. The collectors are loaded when a program is watched."""
     parser.description = (
-        "Run a Python program as `python program.py` would, and report what it did with its memory."
+        "Run a Python program as `python program.py` would, and report its use of memory."
     )
     parser.epilog = "example: python -m gridbuf watch --measure model.py --steps 10"
     parser.add_argument(
@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="then run it in fresh processes, as it is and by `gridbuf run`: their ratio",
     )
-    parser.add_argument("--live", action="store_true", help="the tables while it runs, too")
+    parser.add_argument("--live", action="store_true", help="show the tables during the run, too")
     parser.add_argument("--html", metavar="FILE", help="a page with pictures")
-    parser.add_argument("--json", metavar="FILE", help="everything that was seen")
+    parser.add_argument("--json", metavar="FILE", help="all records")
     commands.add_arguments(parser)
     parser.set_defaults(run=run)
 
