@@ -268,7 +268,7 @@ class Exchanges(PlanCache[HaloPlan]):
     def plan(self, fields: Sequence[_core.Field], dims: tuple[str, ...]) -> HaloPlan:
         """The plan of Fields that are known to be right."""
         key = (dims, *map(self.layouts.number, fields))
-        return self.kept(
+        return self.get(
             key, lambda: HaloPlan([*map(layout_of, fields)], dims, self.near, self.engine)
         )
 

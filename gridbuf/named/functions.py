@@ -38,7 +38,7 @@ def of_fields(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def call(kind: Kind, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result, or NotImplemented where an array of another library has to answer."""
-    if not all(map(kind.takes_type, types)):
+    if not all(map(kind.is_operand_type, types)):
         return _by_another(kind, func, types, args, kwargs)
     if any(issubclass(cls, np.ma.MaskedArray) for cls in types):
         check_masks(("data", obj) for obj in inside((args, kwargs)))
@@ -54,7 +54,7 @@ def _by_another(
     """A call with another library's array: beside Fields its class answers, first for Fields as
     they are, then for their plain arrays. Storages leave the call alone.
     """
-    others = {cls for cls in types if not kind.takes_type(cls)}
+    others = {cls for cls in types if not kind.is_operand_type(cls)}
     if kind is not FIELDS or any(
         issubclass(cls, (_core.StorageBase, DeviceField)) or getattr(cls, "_knows_names", False)
         for cls in types

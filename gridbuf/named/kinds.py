@@ -53,13 +53,13 @@ class Kind:
     def owns(self, obj: Any) -> bool:
         return isinstance(obj, self.owner)
 
-    def takes(self, obj: Any) -> bool:
+    def is_operand(self, obj: Any) -> bool:
         """Whether operands of this kind compute with an object; arrays of other libraries do so
         themselves.
         """
         raise NotImplementedError
 
-    def takes_type(self, cls: type) -> bool:
+    def is_operand_type(self, cls: type) -> bool:
         """The same, as far as the class tells."""
         raise NotImplementedError
 
@@ -223,10 +223,10 @@ class FieldKind(Kind):
     whose = "Fields' names"
     remedy = "field.transpose(...) brings them into one order, field.numpy() has none"
 
-    def takes(self, obj: Any) -> bool:
-        return takes(obj)
+    def is_operand(self, obj: Any) -> bool:
+        return is_operand(obj)
 
-    def takes_type(self, cls: type) -> bool:
+    def is_operand_type(self, cls: type) -> bool:
         return issubclass(cls, (Field, np.ndarray)) or _is_cupys(cls)
 
     def names_of(self, obj: Any) -> tuple[str, ...] | None:
@@ -352,7 +352,7 @@ def names_of(obj: Any) -> tuple[str, ...] | None:
     return dims if dims is not None and all(map(is_dim, dims)) else None
 
 
-def takes(obj: Any) -> bool:
+def is_operand(obj: Any) -> bool:
     """Whether Fields compute with an object; others, such as storages and xarray's arrays, do so
     themselves.
     """

@@ -46,7 +46,7 @@ def in_place(kind: Kind, ufunc: Any, a: Any, *other: Any) -> Any:
                 f"{ufunc.__name__}: a storage does not take a {type(each).__name__} into its"
                 " memory; gridbuf.storage.storage(other) or numpy.asarray(other) gives its values"
             )
-        if each is None or not (kind.takes(each) or _has_operators(kind, each)):
+        if each is None or not (kind.is_operand(each) or _has_operators(kind, each)):
             return NotImplemented
     return ufunc(a, *other, out=(a,))
 
@@ -57,7 +57,7 @@ def _computes(kind: Kind, ufunc: Any, other: Any) -> bool:
         return False
     if type(other) is CAPSULE and kind is not FIELDS:
         shaped(other)  # says what to do
-    if kind.takes(other) or answers(other):
+    if kind.is_operand(other) or answers(other):
         return True
     return kind is FIELDS and foreign(other) and _says(other, ufunc)
 

@@ -29,7 +29,7 @@ def call(
     every = inputs
     if kwargs:
         every += tuple(obj for obj in (*out, kwargs.get("where")) if obj is not None)
-    if any(map(answers, every)) if method == "at" else not all(map(kind.takes, every)):
+    if any(map(answers, every)) if method == "at" else not all(map(kind.is_operand, every)):
         return _by_another(kind, ufunc, method, inputs, every, kwargs)
     if method == "__call__" and ufunc.signature is None:
         kwargs.pop("out", None)

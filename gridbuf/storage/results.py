@@ -38,16 +38,16 @@ class StorageKind(kinds.Kind):
 
     # ---- operands
 
-    def takes(self, obj: Any) -> bool:
+    def is_operand(self, obj: Any) -> bool:
         """A subclass of ndarray with no protocol of its own is an array; its mask is looked at
         later.
         """
         if isinstance(obj, np.ndarray):
             return type(obj).__array_ufunc__ is np.ndarray.__array_ufunc__
-        return isinstance(obj, Storage) or (obj is not None and kinds.takes(obj))
+        return isinstance(obj, Storage) or (obj is not None and kinds.is_operand(obj))
 
-    def takes_type(self, cls: type) -> bool:
-        return issubclass(cls, Storage) or kinds.FIELDS.takes_type(cls)
+    def is_operand_type(self, cls: type) -> bool:
+        return issubclass(cls, Storage) or kinds.FIELDS.is_operand_type(cls)
 
     def names_of(self, obj: Any) -> tuple[str, ...] | None:
         if isinstance(obj, Storage):

@@ -67,14 +67,14 @@ def test_an_answer_is_about_what_was_offered() -> None:
     ours = offered()
     lane = sharing.Lane(ours, None)
     sharing.answered({"token": "another", "taken": True})
-    assert not lane.known() and lane.out is None
+    assert not lane.is_answered() and lane.out is None
     sharing.answered({"token": ours["token"], "taken": False})
-    assert lane.known() and lane.out is None
+    assert lane.is_answered() and lane.out is None
     ours = offered()
     lane = sharing.Lane(ours, None)
     sharing.answered({"token": ours["token"], "taken": True})
-    assert lane.known() and lane.out is ours.rows
-    assert sharing.Lane(None, None).known()
+    assert lane.is_answered() and lane.out is ours.rows
+    assert sharing.Lane(None, None).is_answered()
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_is_refused_is_no_memory() -> None:
     ours = offered()
     lane = sharing.Lane(ours, None)
     sharing.answered({"token": ours["token"], "taken": False})
-    assert lane.known() and lane.out is None
+    assert lane.is_answered() and lane.out is None
     assert (files(), mapped(), len(sharing.offers)) == (*before, known)
 
 

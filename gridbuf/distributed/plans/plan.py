@@ -274,7 +274,7 @@ class Plan:
         >>> float(f[0])
         1.0
         """
-        handle = Handle(self, self._transport, self._given(fields, self._transport.start))
+        handle = Handle(self, self._transport, self._begin(fields, self._transport.start))
         self._under_way = weakref.ref(handle)
         # The handshake has compared GRIDBUF_DEBUG on both ranks
         if self.twice is not None and self.gpu is None:
@@ -327,7 +327,7 @@ class Plan:
         >>> f.numpy()
         array([0., 2., 1., 1., 2., 0.])
         """
-        self._given(fields, self._accumulate)
+        self._begin(fields, self._accumulate)
 
     def _accumulate(self, flat: Sequence[Any]) -> None:
         for bound in self.bounds:
@@ -347,7 +347,7 @@ class Plan:
             )
         self._under_way = None
 
-    def _given(self, fields: Sequence[Any], begin: Callable[[Sequence[Any]], T]) -> T:
+    def _begin(self, fields: Sequence[Any], begin: Callable[[Sequence[Any]], T]) -> T:
         """Begin with the given fields; an error revokes the grid."""
         try:
             self._check_idle()

@@ -73,7 +73,7 @@ class PlanCache(Generic[P]):
         self.layouts, self.numbers = layouts, layouts.numbers
         self.plans: dict[Any, P] = {}
 
-    def kept(self, key: Any, make: Callable[[], P]) -> P:
+    def get(self, key: Any, make: Callable[[], P]) -> P:
         """The plan of a key, made where there is none."""
         found = self.plans.get(key)
         if found is None:
@@ -201,7 +201,7 @@ class KeptPlans(PlanCache[Plan]):
             plan = self.plans.get(key)
             if plan is None:
                 make = self._planner.plan
-                plan = self.kept(
+                plan = self.get(
                     key, lambda: make(items_of(items), purpose, shared=True, edges=rules)
                 )
         except BaseException as error:

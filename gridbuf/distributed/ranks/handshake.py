@@ -209,7 +209,7 @@ class Agreements:
         return [
             peer
             for peer, each in self.by_peer.items()
-            if each.made and each.lane is not None and not each.lane.known()
+            if each.made and each.lane is not None and not each.lane.is_answered()
         ]
 
     def facts(self) -> list[Args]:

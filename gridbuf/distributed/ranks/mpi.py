@@ -80,12 +80,12 @@ class MPITransport:
         self.sends: dict[int, Message] = plan.sends
         self.receives: dict[int, Message] = plan.receives
         self.debug = debugging()
-        self._there: Messages | None = None
-        self._back: Messages | None = None  # the adjoint's
+        self._forward: Messages | None = None
+        self._adjoint: Messages | None = None
         self._latest: Messages | None = None  # those of the last start
         # the exchange under way, and by peer the ledger at its start
-        self._begun: tuple[int, dict[int, list[int]]] = (0, {})
-        self._since = 0.0  # the time of the first _look() of this exchange
+        self._at_start: tuple[int, dict[int, list[int]]] = (0, {})
+        self._first_look = 0.0  # when _look() first ran in this exchange
 
     # ---- made at the first use: many plans are never used ----
 
@@ -95,7 +95,7 @@ class MPITransport:
 
     @cached_property
     def slots(self) -> list[Any]:
-        found: list[Any] = self._made().slots()
+        found: list[Any] = self._live_plan().slots()
         return found
 
     @cached_property
@@ -131,7 +131,7 @@ class MPITransport:
     @cached_property
     def _agreements(self) -> Agreements:
         shares = self.engine.shares and not self.debug and self.gpu is None
-        plan = self._made()
+        plan = self._live_plan()
         fills = FILLS.get(plan.what, plan.what)
         return Agreements(
             self.channel,
@@ -144,7 +144,7 @@ class MPITransport:
             fills,
         )
 
-    def _made(self) -> Any:
+    def _live_plan(self) -> Any:
         plan = self._plan()
         assert plan is not None  # the caller holds it
         return plan
@@ -152,22 +152,22 @@ class MPITransport:
     # ---- the calls of a plan ----
 
     def run(self, fields: Sequence[Any]) -> Quick | None:
-        there = self._there
-        if there is None or there.silent or self.debug or not self.channel.ready():
+        messages = self._forward
+        if messages is None or messages.silent or self.debug or not self.channel.ready():
             return None
         if self.channel.notes_are_due():  # _begin looks at notes
             return None
-        if self._latest is not there:
+        if self._latest is not messages:
             if self._under_way() is not None:  # an adjoint that was given up ends first
                 return None
-            self._latest = there
-        ended = there.exchange.run(*fields)
+            self._latest = messages
+        ended = messages.exchange.run(*fields)
         if ended is None:  # other objects than host Fields, or an exchange is under way
             return None
-        there.exchange.arm(True)
+        messages.exchange.arm(True)
         if not ended:
             self._wait(None)
-        return Quick(there.exchange.again, partial(self.wait, None, None))
+        return Quick(messages.exchange.again, partial(self.wait, None, None))
 
     def start(self, fields: Sequence[Any]) -> int:
         self._begin(fields, False)
@@ -214,7 +214,7 @@ class MPITransport:
         """
         self.engine.failed(error)
         if self.channel.communicator.revocation is not None:
-            for each in (self._there, self._back):
+            for each in (self._forward, self._adjoint):
                 if each is not None:
                     each.receiving.cancel()
 
@@ -237,7 +237,7 @@ class MPITransport:
             waits = self.sends.keys() == self.receives.keys()
             revoke.receive_notes(but=channel.communicator if waits else None)
             channel.check(self.name)
-        if (self._back if back else self._there) is None:
+        if (self._adjoint if back else self._forward) is None:
             self._agree(fields)
         before = self._under_way()
         if before is not None:  # given up: it counts as made, and its values are dropped
@@ -249,8 +249,8 @@ class MPITransport:
                 self.timeout,
                 lambda: f"{self._waits(late())}, values of an exchange that was given up",
             ).until(lambda: not late(), partial(channel.check_notes, self.name))
-        if self._there is not None:
-            self._there.exchange.arm(False)
+        if self._forward is not None:
+            self._forward.exchange.arm(False)
         self._latest = messages  # before the start: Ctrl-C may come in between
         messages.start(fields)
         self._counts()
@@ -273,25 +273,25 @@ class MPITransport:
             channel.handshake_of = None
 
     def _connected(self, back: bool) -> Messages:
-        found = self._back if back else self._there
+        found = self._adjoint if back else self._forward
         if found is None:
-            found = self._connector.connect(self._made(), self._agreements, self._count, back)
+            found = self._connector.connect(self._live_plan(), self._agreements, self._count, back)
             if back:
-                self._back = found
+                self._adjoint = found
             else:
-                self._there = found
+                self._forward = found
         return found
 
     def _counts(self) -> dict[int, list[int]]:
         """By peer the ledger when the last exchange began: exchanges to it, and from it."""
-        if self._begun[0] != self.exchange:
+        if self._at_start[0] != self.exchange:
             ledger = self.channel.ledger
-            self._begun = (
+            self._at_start = (
                 self.exchange,
                 {peer: ledger[peer].tolist() for peer in (*self.sends, *self.receives)},
             )
-            self._since = 0.0
-        return self._begun[1]
+            self._first_look = 0.0
+        return self._at_start[1]
 
     def _wait(self, timeout: float | None, ended: Callable[[], bool] | None = None) -> None:
         messages = self._under_way()
@@ -324,7 +324,7 @@ class MPITransport:
         if messages is None:
             return
         missing, stuck = messages.missing(), messages.stuck()
-        self._since = self._since or time.perf_counter()
+        self._first_look = self._first_look or time.perf_counter()
         for peer in sorted({*missing, *stuck}):
             sent, awaited = counts[peer]
             end = channel.counts_at_end(peer)
@@ -332,7 +332,7 @@ class MPITransport:
                 (peer in missing and end[0] < awaited) or (peer in stuck and end[1] < sent)
             ):
                 channel.raise_ended(peer, self._where)
-            if not channel.handshakes[peer] or time.perf_counter() < self._since + PATIENCE:
+            if not channel.handshakes[peer] or time.perf_counter() < self._first_look + PATIENCE:
                 continue
             other = channel.handshakes[peer][0]
             if (peer in missing and other["sent"] < awaited) or (

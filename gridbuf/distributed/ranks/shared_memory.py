@@ -204,7 +204,7 @@ class Lane:
         """This rank's buffers; None: its messages are sent."""
         return self.offer.rows if self.offer is not None and self.offer.taken else None
 
-    def known(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether the peer has answered."""
         return self.offer is None or self.offer.taken is not None
 

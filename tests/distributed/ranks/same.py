@@ -105,8 +105,8 @@ for periodic, backend in product(("", "I"), ("gt:cpu_kfirst", "gt:cpu_ifirst")):
             whole.plan(everything[0]).accumulate(everything[0])
             same(here, ours, whole, everything)
     if n > 1 and backend == "gt:cpu_kfirst":
-        assert plan._transport._there.exchange.active is None
-        assert len(plan._transport._there.to) == len(plan.sends)
+        assert plan._transport._forward.exchange.active is None
+        assert len(plan._transport._forward.to) == len(plan.sends)
     handle, gone = plan.start(*ours[0]), weakref.ref(ours[0][0])
     del handle, plan, ours  # under way, with messages inside a field that nobody else has
     comm.Barrier()
