@@ -94,7 +94,7 @@ FIELD = gb.Field.zeros((5, 5), dims="IJ", halo=((1, 1), (0, 2)))
         (TypeError, "halo: expected an integer", lambda: gb.pad(FIELD, 1.5)),
         (ValueError, "value: 2.5 is no int32", lambda: gb.pad(np.zeros(3, "i4"), 1, value=2.5)),
         (TypeError, "value: expected a scalar", lambda: gb.pad(FIELD, 1, value=[1, 2])),
-        (TypeError, "origin: a Field that is padded", lambda: gb.pad(FIELD, 1, origin=(1, 1))),
+        (TypeError, "origin: not allowed here", lambda: gb.pad(FIELD, 1, origin=(1, 1))),
         (ValueError, "x: it has no points along axis 0", lambda: gb.pad([], 1, "edge")),
         (TypeError, "pad.*colour", lambda: gb.pad(FIELD, 1, colour="red")),
         (ValueError, "I: an offset of 2, and the halo of 1 and 1 points allows -1 to 1",
