@@ -410,7 +410,7 @@ def test_wrong_arguments_of_redistribute_are_named() -> None:
     frozen = [gb.Field(array, "IJ")] * 2
     for error, words, call in (
         (TypeError, "other: expected a grid, got int", lambda: here.redistribute(T, 3)),
-        (ValueError, "other: None on every rank", lambda: here.redistribute(T, None)),
+        (ValueError, "other: it is None on every rank", lambda: here.redistribute(T, None)),
         (
             ValueError,
             r"other: its tiles are \(\(6, 5\),\)",
