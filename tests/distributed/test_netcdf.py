@@ -224,3 +224,24 @@ def test_wherever_the_disk_is_full_the_error_names_the_path(tmp_path: Path) -> N
         assert GRID.min(GRID.load(path)["T"]) in (1.0, 2.0)
         assert os.listdir(tmp_path) == ["a.nc"]
     assert failed >= 3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_bytes_that_change_anywhere_are_named_or_change_no_value(
+    package: str, tmp_path: Path
+) -> None:
+    path, rng = tmp_path / "a.nc", np.random.default_rng(5)
+    T = filled(GRID)
+    GRID.save(path, T=T, attributes={"T": {"units": "K"}})
+    text, known, named = path.read_bytes(), GRID.checksum(T), 0
+    for i in range(16):
+        changed = bytearray(text)
+        for at in rng.integers(0, len(text), 1 + 19 * (i % 2)):
+            changed[at] ^= int(rng.integers(1, 256))
+        path.write_bytes(changed)
+        try:
+            assert GRID.checksum(GRID.load(path)["T"]) == known
+        except ValueError as error:
+            assert "path: " in str(error) and "a.nc" in str(error), error
+            named += 1
+    assert named > 2

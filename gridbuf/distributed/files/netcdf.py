@@ -28,6 +28,7 @@ from gridbuf.distributed.files.netcdf_packages import (
     new_variable,
     open_file,
     opened,
+    reading,
     take_as_they_are,
 )
 from gridbuf.distributed.files.pieces import box_of, cut_into, places
@@ -71,19 +72,19 @@ class NetCDFFile:
 
     def examine(self, path: Path, name: str, entry: Json, shape: Sequence[int]) -> None:
         """ValueError where a variable differs from its description."""
-        with LOCK:
+        with reading(path):
             examine(self._open(path), path, name, entry, shape)
 
     def read(
         self, path: Path, name: str, entry: Json, shape: Sequence[int], box: Sequence[slice],
         target: NDArray[Any],
     ) -> None:  # fmt: skip
-        with LOCK:
+        with reading(path):
             variable = examine(self._open(path), path, name, entry, shape)
             if target.size:
                 try:
                     target[...] = variable[tuple(box)] if box else variable[...]
-                except (RuntimeError, OSError, ValueError, IndexError) as error:
+                except Exception as error:
                     raise damage(error, path, name) from error
 
 

@@ -38,21 +38,31 @@ def find_package() -> Any:
     return h5netcdf.legacyapi
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Hold LOCK; whatever else a package raises at a damaged file is a ValueError."""
+    with LOCK:
+        try:
+            yield
+        except (ValueError, PermissionError, MemoryError):
+            raise
+        except FileNotFoundError:
+            raise ValueError(f"path: there is no {str(path)!r}") from None
+        except Exception as error:
+            raise ValueError(
+                f"path: {str(path)!r} is damaged, or no netCDF file: {error}"
+            ) from error
+
+
 def open_file(path: Path) -> Any:
     """The file for reading; ValueError where it is damaged."""
-    try:
+    with reading(path):
         return find_package().Dataset(str(path), "r")
-    except FileNotFoundError:
-        raise ValueError(f"path: there is no {str(path)!r}") from None
-    except OSError as error:
-        if isinstance(error, PermissionError):
-            raise
-        raise ValueError(f"path: {str(path)!r} is damaged, or no netCDF file: {error}") from error
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    with LOCK:
+    with reading(path):
         file = open_file(path)
         try:
             yield file
