@@ -114,7 +114,7 @@ def tags_that_are_given_again() -> None:
             del plan
         alive = []
         with raises(
-            RuntimeError if me == 0 else (RuntimeError, gbd.RevokedError), "all tags that MPI guarantees"
+            RuntimeError if me == 0 else (RuntimeError, gbd.RevokedError), "that MPI guarantees"
         ):
             for _ in range(9):
                 alive.append(its.plan(fields[0]))
