@@ -121,7 +121,7 @@ def main() -> None:
         tools(path)
         library(path)
         debugger(path)
-        print(f"{path.name}: {size} bytes, {tag(machine)}, one door out of each library")
+        print(f"{path.name}: {size} bytes, {tag(machine)}, each library exports one name")
     subprocess.run(
         [
             sys.executable,

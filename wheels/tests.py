@@ -144,7 +144,7 @@ def installed(ends: Sequence[str]) -> Iterator[Outcome]:
 
 def main(ends: list[str]) -> None:
     if unknown := set(ends) - set(ENDS):
-        sys.exit(f"gridbuf: {sorted(unknown)} is neither of {ENDS}")
+        sys.exit(f"gridbuf: {sorted(unknown)} is not in {ENDS}")
     found = list(installed(ends or ENDS))
     if os.uname().machine == "x86_64" and (python := emulated.python()):
         found.append(
