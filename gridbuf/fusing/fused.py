@@ -193,6 +193,7 @@ class Fused(_core.FusedFunction):
             or any(out is None for out in outs)
             or len(outs) not in (0, len(segment.targets))
             or (len(outs) == 1 and type(trace.result) is tuple)
+            or (outs and not segment.takes(run, outs))
             or not all(args[i] is None or type(args[i]) is bool for i in passed)
         ):
             return

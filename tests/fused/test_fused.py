@@ -470,3 +470,19 @@ def test_complex_numbers_at_the_end_of_a_tile() -> None:
                 own = u.copy()
                 fused(own, out=own)
                 same(want, own)
+
+
+@pytest.mark.parametrize("predicate", [np.isfinite, np.signbit, np.isnan, np.logical_not])
+@pytest.mark.parametrize("layout", ["every second", "backwards", "F", "dense"])
+def test_predicates_into_any_out(predicate: Any, layout: str) -> None:
+    """NumPy 2.5.5 itself writes wrong values into strided memory from 16 elements on."""
+    u = np.linspace(-1, 1, 40 * 20).reshape(40, 20)
+    fused = gb.fused(lambda u, k: predicate(u * k))
+    for k in (1.0, 2.0, -3.0):
+        out = np.zeros((80, 40), bool)[::2, ::2]
+        if layout == "backwards":
+            out = np.zeros((40, 20), bool)[::-1, ::-1]
+        elif layout in ("F", "dense"):
+            out = np.zeros((40, 20), bool, order="F" if layout == "F" else "C")
+        assert fused(u, k, out=out) is out
+        assert np.array_equal(out, predicate(u * k))
