@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -313,9 +314,13 @@ class Child:
             if result is not None:
                 self.numbers[number] = result
         except Exception as error:
+            text = str(error)[:300]
+            if isinstance(error, SystemError):
+                *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+                text += f" in {frame.f_code.co_filename}"
             self.failed[number] = [
                 type(error).__name__,
-                str(error)[:300],
+                text,
                 getattr(error, "errno", None),
             ]
 
@@ -406,6 +411,8 @@ def clean(limit: str | None, kind: str, text: str, number: int | None) -> bool:
         return True
     if limit == "memory" and kind == "ValueError" and "is required for" in text:
         return True  # CPython's compiler without memory, of a module that is imported
+    if limit == "memory" and kind == "SystemError" and "/collections/__init__.py" in text:
+        return True  # CPython 3.12 makes the class of a NamedTuple without memory
     if limit == "files" and kind in ("ImportError", "OSError", "ModuleNotFoundError"):
         return True
     return (
