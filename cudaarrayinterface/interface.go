@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"gridbuf/alloc"
-	"gridbuf/internal/message"
 	"gridbuf/arrayinterface"
+	"gridbuf/internal/message"
 )
 
 // Version of the protocol that is written, and the newest one that is read.

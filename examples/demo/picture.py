@@ -119,7 +119,7 @@ def _maps(figure: Figure, cell: Any, weather: Any, before: Any, after: Any, step
             high,
         ),
         (last, f"After {steps} steps of diffusion, the rim held", "inferno", low, high),
-        (change, "What diffusion took and gave", "RdBu_r", -largest, largest),
+        (change, "The difference", "RdBu_r", -largest, largest),
     )
     for column, (values, title, colors, bottom, top) in enumerate(panels):
         axes = figure.add_subplot(columns[column])
