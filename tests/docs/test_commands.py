@@ -71,11 +71,12 @@ OURS = [
 READER = re.compile(r"(?:^|\s)(?:\.venv/bin/)?python (?:-X \w+ )?(?:model|crash)\.py")
 # What starts a program of the reader's, in a sentence too; the others are parsed, and run where
 # they take no minutes. Targets of make are what CI, a release and a session with a GPU run; mpirun
-# is run by distributed/test_shallow_water.py, share by share/.
+# is run by distributed/test_shallow_water.py and watch/, share by share/.
 RUN = [
     each
     for each in COMMANDS
-    if (each in OURS or (READER.search(each.text) and "mpirun" not in each.text))
+    if (each in OURS or READER.search(each.text))
+    and "mpirun" not in each.text
     and not any(word in each.text for word in MINUTES)
     and (each.line or "pytest" not in each.text)
 ]
