@@ -272,7 +272,8 @@ def _described(answer: bytes, address: str) -> _Described:
 def _array(d: _Described, descriptor: int, writable: bool) -> Any:
     """An array over a mapping of the descriptor, once its size is checked."""
     found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or type(d.size) is not int or d.size != found.st_size:
+    size = d.size
+    if not stat.S_ISREG(found.st_mode) or type(size) is not int or not 0 < size == found.st_size:
         raise ValueError(f"bytes: the server said {d.size!r:.80}; its memory has {found.st_size}")
     if not _keeps_its_size(descriptor):
         raise ValueError("descriptor: the server's memory is not sealed: pages can be taken away")

@@ -71,7 +71,7 @@ class Halos:
             made.append(item if isinstance(item, Item) else Item("scalar", (item,), 1))
             key += [made[-1].kind]
             key += [(f.dtype, f.shape, f.strides, f.dims, f.halo) for f in made[-1].fields]
-        if len(self._idle) >= MOST:
+        if tuple(key) not in self._idle and len(self._idle) >= MOST:
             self._idle.clear()
         idle = self._idle.setdefault(tuple(key), [])
         plan = idle.pop() if idle else self.grid._planner.plan(made, purpose)

@@ -89,6 +89,16 @@ LIES = [
 ]
 
 
+def test_memory_without_bytes_is_refused(tmp_path: Path) -> None:
+    empty = os.memfd_create("empty")
+    try:
+        nothing = RIGHT | {"bytes": 0, "shape": [0, 0], "halo": None}
+        with pytest.raises(ValueError, match="bytes: the server said 0; its memory has 0"):
+            attach(tmp_path / "s", {"version": 1, "array": nothing}, [empty])
+    finally:
+        os.close(empty)
+
+
 @pytest.mark.parametrize(("match", "change"), LIES)
 def test_lies_are_refused(match: str, change: dict[str, Any], memory: int, tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
