@@ -91,7 +91,8 @@ func TestWhatIsOfferedForReadingCannotBeWritten(t *testing.T) {
 	defer client.Free()
 	assert.False(t, client.Writable())
 	assert.Equal(t, 1.0, *first(client))
-	assert.ErrorContains(t, server.Offer("b", a, share.ReadWrite), "differs from that of an earlier offer")
+	err = server.Offer("b", a, share.ReadWrite)
+	assert.ErrorContains(t, err, "differs from that of an earlier offer")
 	require.NoError(t, server.Offer("b", a, share.ReadOnly))
 }
 

@@ -50,7 +50,8 @@ func runShare(arguments []string, out io.Writer) (err error) {
 		}
 	}
 	p := printer{out: out}
-	p.line("offered at %s: %s, each %s of %s", words[0], words[1], explain.Tuple(plan.Shape()), r.dtype)
+	shape := explain.Tuple(plan.Shape())
+	p.line("offered at %s: %s, each %s of %s", words[0], words[1], shape, r.dtype)
 	if p.err != nil {
 		return p.err
 	}

@@ -3,7 +3,7 @@ a wrong value a ValueError.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -143,3 +143,14 @@ def some_fields(given: Sequence[Any], call: str) -> None:
     """TypeError for a call without fields. Ranks without blocks give empty lists."""
     if not given:
         raise TypeError(f"fields: none were given; {call} needs one at least")
+
+
+def refuse_those_of_the_result(
+    keywords: Mapping[str, Any],
+    source: str,
+    names: Sequence[str] = ("dims", "dtype", "sizes", "faces"),
+) -> None:
+    """Raise TypeError where keywords of new fields name a property that the source decides."""
+    for name in names:
+        if name in keywords:
+            raise TypeError(f"{name}: not allowed here; the result has {source}")

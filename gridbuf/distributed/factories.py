@@ -382,17 +382,8 @@ def links(
     >>> a.numpy()
     array([0., 0., 0., 9., 7.])
     """
-    return linked(
-        shapes,
-        links,
-        dims,
-        owners=owners,
-        halo=halo,
-        comm=comm,
-        engine=engine,
-        timeout=timeout,
-        aware=aware,
-    )
+    options: dict[str, Any] = {"engine": engine, "timeout": timeout, "aware": aware}
+    return linked(shapes, links, dims, owners, halo, comm=comm, **options)
 
 
 @on_all_ranks
@@ -400,17 +391,15 @@ def linked(
     shapes: Any,
     links: Any,
     dims: Any,
-    *,
     owners: Any = None,
     halo: Any = 0,
-    comm: Any = None,
-    engine: str | None = None,
-    timeout: float | None = None,
-    aware: bool | None = None,
-    kind: type[Grid] = Grid,
+    *,
     inside: bool = False,
+    **options: Any,
 ) -> Grid:
-    """The grid of `links`, of a class; `inside`: halo points may stand among a block's own."""
+    """The grid of `links`; `inside`: halo points may stand among a block's own. Options are those
+    of `build`.
+    """
     extents = tuple(read.read_shape(shape, "shapes") for shape in read.entries(shapes, "shapes"))
     if not extents:
         raise ValueError("shapes: none were given; a grid has at least one block")
@@ -420,7 +409,7 @@ def linked(
     given = read_links(links, extents, names, inside)
     whole = Topology(extents, {}, names)
     pairs, one, cyclic = read.read_halo(halo, names), (1,) * len(names), (False,) * len(names)
-    return build(whole, cyclic, pairs, one, None, owners, comm, engine, timeout, aware, given, kind)
+    return build(whole, cyclic, pairs, one, None, owners, links=given, **options)
 
 
 def build(
@@ -430,10 +419,10 @@ def build(
     blocks: Any,
     cuts: Any,
     owners: Any,
-    comm: Any,
-    engine: Any,
-    timeout: Any,
-    aware: Any,
+    comm: Any = None,
+    engine: Any = None,
+    timeout: Any = None,
+    aware: Any = None,
     links: Sequence[Given] | None = None,
     kind: type[Grid] = Grid,
 ) -> Grid:

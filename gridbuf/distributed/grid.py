@@ -711,9 +711,7 @@ class Grid:
             return None
         if not isinstance(other, Grid):
             raise TypeError(f"other: expected a grid, got {type(other).__name__}")
-        for name in ("dims", "dtype", "sizes", "faces"):
-            if name in keywords:
-                raise TypeError(f"{name}: not allowed here; the result has the field's")
+        read.refuse_those_of_the_result(keywords, "the field's")
 
         def make(one: FieldInfo) -> Fields:
             faces = [
@@ -1182,11 +1180,7 @@ class Grid:
             from gridbuf.distributed.files.manifests import keywords_of
 
             def make(layout: Any, dims: Any, dtype: Any, **given: Any) -> Any:
-                for name in ("dims", "dtype", "sizes", "faces"):
-                    if name in keywords:
-                        raise TypeError(
-                            f"{name}: not allowed here; the result has that of the store"
-                        )
+                read.refuse_those_of_the_result(keywords, "that of the store")
                 return self.zeros(dims, dtype, **given, **keywords_of(layout, dims, keywords))
 
             return loading(ranks, self._context, path, names, verify, make, progress)

@@ -129,7 +129,7 @@ class UnstructuredGrid(Grid):
             return line.redistribute(self._to_line(field), other, out, **keywords)
         moved = line.redistribute(self._to_line(field), there.whole)
         with other._revoking():
-            found = other._made(moved, keywords) if out is None else out
+            found = other._made(moved, keywords, "the field's") if out is None else out
         other._from_line(moved, found)
         return found
 
@@ -146,7 +146,7 @@ class UnstructuredGrid(Grid):
         found = self._line.whole.load(path, *names, verify=verify, progress=progress)
         for name, moved in found.items():
             with self._revoking():
-                found[name] = self._made(moved, keywords)
+                found[name] = self._made(moved, keywords, "that of the store")
             self._from_line(moved, found[name])
         return found
 
@@ -212,11 +212,9 @@ class UnstructuredGrid(Grid):
             raise TypeError("field: this rank has no blocks; give the Blocks that the grid made")
         return made_like(self._line.whole, fields[0], self.dims[0], (0, 0), {})
 
-    def _made(self, moved: Any, keywords: Mapping[str, Any]) -> Any:
+    def _made(self, moved: Any, keywords: Mapping[str, Any], source: str) -> Any:
         """Fields on this rank's blocks, in the layout of a field on the line."""
-        for name in ("dims", "dtype", "sizes", "faces"):
-            if name in keywords:
-                raise TypeError(f"{name}: not allowed here; the result has that of the store")
+        read.refuse_those_of_the_result(keywords, source)
         return made_like(self, moved, self.dims[0], self.halo[0], keywords)
 
     @contextmanager

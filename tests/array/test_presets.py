@@ -45,7 +45,7 @@ LAYOUTS = {
 
 
 def test_the_table_names_every_builtin_preset() -> None:
-    # In a process where nobody registers any
+    # In a process of its own, where no test has registered a preset
     known = {*python("import gridbuf; print(*gridbuf.backends())").split()}
     assert not known - {*LAYOUTS}, f"LAYOUTS in this file lacks {sorted(known - {*LAYOUTS})}"
     assert not {*LAYOUTS} - known, f"alloc/preset.c lacks {sorted({*LAYOUTS} - known)}"

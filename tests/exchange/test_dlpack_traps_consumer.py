@@ -136,7 +136,7 @@ def test_copy_true_is_a_writable_copy_whatever_the_producer_does(kind: type, fla
     producer = kind(flags=flags)
     f = gb.from_dlpack(producer, copy=True)
     assert not f.readonly and f[1, 2] == 5.0
-    # Only this one says that it is nobody else's and writable
+    # The flags of this tensor alone mean a copy that its consumer may keep and write
     kept = kind is Hostile and flags == COPIED
     assert np.shares_memory(f, producer.memory) == kept and producer.deleted == (not kept)
 

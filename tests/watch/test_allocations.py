@@ -179,7 +179,7 @@ def test_a_pool_is_measured_and_leaves_numpy_s_memory_as_it_was(
         for row in rows.values()
         if row["pool"]["saved"]
     )
-    # A pool makes no pages that nobody makes
+    # A pool saves nothing where the program touches no page
     assert saved["untouched", True] == saved["untouched", False] == 0
     # It has to clear what it gives out as zeros
     assert saved["touched", False] > saved["touched", True]

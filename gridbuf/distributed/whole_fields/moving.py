@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gridbuf import _core
+from gridbuf.distributed import arguments as read
 from gridbuf.distributed.blocks import Blocks, on_grid
 from gridbuf.distributed.blockwise import whole_tiles as partition_of_tiles
 from gridbuf.distributed.calls import Topic
@@ -60,9 +61,7 @@ def make(
     context: Context, one: FieldInfo, fill_value: Any, keywords: Mapping[str, Any]
 ) -> list[_core.Field]:
     """The root's new fields, one a tile, filled where there is land."""
-    for name in ("dims", "halo", "dtype", "shape"):
-        if name in keywords:
-            raise TypeError(f"{name}: not allowed here; the result has the field's")
+    read.refuse_those_of_the_result(keywords, "the field's", ("dims", "halo", "dtype", "shape"))
     found = []
     for shape in shapes(context, one):
         if context.decomposition.has_land:

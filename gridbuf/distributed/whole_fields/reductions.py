@@ -6,7 +6,6 @@ Sums are added as integers over all ranks. Of extremes NaN wins, and -0.0 is bel
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def steps(box: Sequence[slice]) -> Iterator[Sequence[slice]]:
         yield box
         return
     first, *rest = box
-    step = max(AT_ONCE // max(prod(each.stop - each.start for each in rest), 1), 1)
+    step = max(AT_ONCE // max(math.prod(each.stop - each.start for each in rest), 1), 1)
     for start in range(first.start, first.stop, step):
         yield slice(start, min(start + step, first.stop)), *rest
 
