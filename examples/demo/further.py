@@ -3,6 +3,7 @@ step in NumPy notation, as it stands and fused.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,7 @@ from demo.stencils import COEFFICIENT, HALO
 
 SHAPES = ((256, 256, 60), (512, 128, 60), (1024, 64, 60))  # 30 MiB of float64 each
 ROUNDS = 10
+SHORT_ROUNDS = 60  # of steps of some milliseconds, which a neighbour on the machine disturbs more
 
 
 def shapes(values: NDArray[Any], backend: str, stencil: Callable[..., None]) -> Table:
@@ -33,8 +35,10 @@ def shapes(values: NDArray[Any], backend: str, stencil: Callable[..., None]) -> 
             for contender in measure.contenders(data.tile(values, shape), backend)
             if contender.kind != measure.PLAIN
         ]
-        measure.race(stencil, entered, 2 * ROUNDS, advance=lambda steps: None)
-        ms = {each.kind: 1e3 * min(each.round_seconds) for each in entered}
+        for each in entered:
+            each.warm_up(stencil)
+        best = timed([partial(each.run, stencil, 1) for each in entered], SHORT_ROUNDS)
+        ms = {each.kind: 1e3 * seconds for each, seconds in zip(entered, best, strict=True)}
         theirs, ours = ms[measure.GT4PY], ms[measure.GRIDBUF]
         points = " x ".join(map(str, shape))
         table.add_row(points, f"{theirs:.2f}", f"{ours:.2f}", in_words(theirs / ours))
@@ -83,10 +87,10 @@ def notation(
     return table, same
 
 
-def timed(ways: Sequence[Callable[[], Any]]) -> list[float]:
+def timed(ways: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
     """The least seconds of each, in turns."""
     best = [float("inf")] * len(ways)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for number, way in enumerate(ways):
             start = perf_counter()
             way()
