@@ -7,7 +7,9 @@ Importing this imports gt4py.
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +65,10 @@ def compile_all(
     progress : rich.progress.Progress
     """
     stencils, failures = {}, {}
+    with _stderr_to(log):
+        _fill_cache(backends, progress)
     for backend in backends:
-        task = progress.add_task(f"compiling for {backend}", total=1)
+        task = progress.add_task(f"loading for {backend}", total=1)
         try:
             with _stderr_to(log):
                 stencils[backend] = compiled(backend)
@@ -75,6 +79,20 @@ def compile_all(
             )
         progress.advance(task)
     return stencils, failures
+
+
+def _fill_cache(backends: Sequence[str], progress: "Progress") -> None:
+    """Compile in several processes at once, for gt4py starts one compiler at a time."""
+    task = progress.add_task(f"compiling for {len(backends)} backends", total=len(backends))
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for _ in as_completed([pool.submit(_try, backend) for backend in backends]):
+            progress.advance(task)
+
+
+def _try(backend: str) -> None:
+    """Compile in a process of the pool; an error comes again in the process that loads."""
+    with suppress(Exception, SystemExit):
+        compiled(backend)
 
 
 def _shortened(line: str) -> str:
