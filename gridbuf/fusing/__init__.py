@@ -2,14 +2,14 @@
 
 To be read in this order: operands (what takes part), operations (what one does, and what its result
 is like), segments (operations that run as one kernel), traces (what a function did), traced (what
-it is called with to find that out), fused (the callable), explaining.
+it is called with to find that out), calls (the callable, and what it says of a call).
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gridbuf.fusing.fused import Fused
+    from gridbuf.fusing.calls import Fused
 
 
 def fused(function: Callable[..., Any]) -> "Fused":
@@ -46,6 +46,6 @@ def fused(function: Callable[..., Any]) -> "Fused":
     >>> smooth(np.array([0.0, 1.0, 0.0, 4.0]), 0.25)
     array([0.5 , 1.25])
     """
-    from gridbuf.fusing.fused import Fused
+    from gridbuf.fusing.calls import Fused
 
     return Fused(function)

@@ -21,7 +21,7 @@ DACE = "dace.codegen.compiled_sdfg"
 # And the class there, and its kind in the table.
 GUFUNCS = (
     ("gridbuf.gufunc.call", "GUFunc", "gridbuf gufunc"),
-    ("gridbuf.fusing.fused", "Fused", "gridbuf fused"),
+    ("gridbuf.fusing.calls", "Fused", "gridbuf fused"),
     ("numba.np.ufunc.gufunc", "GUFunc", "numba gufunc"),
     ("numba.np.ufunc.dufunc", "DUFunc", "numba ufunc"),
 )

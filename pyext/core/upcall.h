@@ -67,7 +67,7 @@
     X(GB_PY_OF_META_HALO, "gridbuf.storage.meta", "Meta", "halo")                          \
     X(GB_PY_OF_STORAGE_TO_HOST, "gridbuf.storage.buffers", "Buffers", "device_to_host")    \
     X(GB_PY_OF_STORAGE_WRITTEN, "gridbuf.storage.buffers", "Buffers", "set_host_modified") \
-    X(GB_PY_OF_FUSED_CALL, "gridbuf.fusing.fused", "Fused", "_call")
+    X(GB_PY_OF_FUSED_CALL, "gridbuf.fusing.calls", "Fused", "_call")
 
 #define GB_PY_UPCALL_NAME(name, ...) name,
 typedef enum gb_py_upcall { GB_PY_UPCALLS(GB_PY_UPCALL_NAME) GB_PY_UPCALL_COUNT } gb_py_upcall;

@@ -14,7 +14,7 @@ import numpy as np
 from views import array, draw_view, place
 
 import gridbuf as gb
-from gridbuf.fusing.fused import Fused
+from gridbuf.fusing.calls import Fused
 
 # fmax: of 0.0 and -0.0 it gives the one or the other, by how the operands lie.
 BINARY = ["add", "subtract", "multiply", "true_divide", "maximum", "minimum", "equal",
