@@ -1,8 +1,8 @@
 """Fused expressions: NumPy notation whose intermediate values never leave the cache.
 
-To be read in this order: operands (what takes part), operations (what one does, and what its result
-is like), segments (operations that run as one kernel), traces (what a function did), traced (what
-it is called with to find that out), calls (the callable, and what it says of a call).
+To be read in this order: operations (what takes part, what one does, and what its result is like),
+segments (operations that run as one kernel), traces (what a function did), traced (what it is
+called with to find that out), calls (the callable, and what it says of a call).
 """
 
 from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.fusing.operands import host, is_memory, is_number, signature, structure
+from gridbuf.fusing.operations import host, is_memory, is_number, signature, structure
 from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run, Segment
 from gridbuf.fusing.traced import Traced
 from gridbuf.fusing.traces import Eager, Trace, swapped

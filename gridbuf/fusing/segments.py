@@ -12,8 +12,20 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.fusing.operands import WEAK, axes_of, can_fuse, host, is_memory, is_number, names_of
-from gridbuf.fusing.operations import CAST, Loop, Operation, as_bytes, empty_like
+from gridbuf.fusing.operations import (
+    CAST,
+    WEAK,
+    Loop,
+    Operation,
+    as_bytes,
+    axes_of,
+    can_fuse,
+    empty_like,
+    host,
+    is_memory,
+    is_number,
+    names_of,
+)
 from gridbuf.gufunc.operands import number_of
 
 MOST_OPERANDS, MOST_OPERATIONS, MOST_CALLS = 16, 100, 16

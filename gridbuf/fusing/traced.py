@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.fusing import operations as op
-from gridbuf.fusing.operands import Field, is_memory, is_number, is_plain
+from gridbuf.fusing.operations import Field, is_memory, is_number, is_plain
 from gridbuf.fusing.segments import Node
 from gridbuf.fusing.traces import Trace, method, swapped
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gridbuf.fusing import operations as op
-from gridbuf.fusing.operands import can_fuse, goes_along, host, is_memory, is_number, names_of
+from gridbuf.fusing.operations import can_fuse, goes_along, host, is_memory, is_number, names_of
 from gridbuf.fusing.segments import Changed, Node, Run, Segment, obstacle
 
 _MODES: Any = getattr(getattr(np, "_core", np).umath, "_extobj_contextvar", None)

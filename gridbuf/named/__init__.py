@@ -5,7 +5,7 @@ are read and how results are made. `FieldKind` (kinds.py) and `StorageKind`
 (gridbuf/storage/results.py) are the two there are. Everything else is common to both.
 
 Read in this order: broadcasting.py (frames: which indices operands have together), kinds.py,
-positional.py (functions that know no names), reductions.py, ufuncs.py, functions.py, operators.py.
+positional.py (functions that know no names), reductions.py, ufuncs.py, functions.py.
 The methods of both are gridbuf/array_methods.py. The rules are in docs/fields.md. Loaded when first
 used.
 """

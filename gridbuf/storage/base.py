@@ -14,7 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from gridbuf import _core
 from gridbuf.array_methods import ArrayMethods
 from gridbuf.storage import devices
-from gridbuf.storage.buffers import Buffers
+from gridbuf.storage.buffers import Buffers, SyncState
 from gridbuf.storage.meta import (
     Halo,
     check_axes,
@@ -22,7 +22,6 @@ from gridbuf.storage.meta import (
     meta_of,
     relabelled_layout,
 )
-from gridbuf.storage.sync import SyncState
 from gridbuf.validation import as_dtype
 
 

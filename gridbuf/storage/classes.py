@@ -7,10 +7,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from gridbuf import _core
 from gridbuf.storage import devices
-from gridbuf.storage.allocation import device_empty, host_empty, request
 from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import BufferPair, SyncState, device_empty, device_request, host_empty
 from gridbuf.storage.meta import Meta
-from gridbuf.storage.sync import BufferPair, SyncState
 from gridbuf.validation import boolean
 from gridbuf.wrapping import array_protocol
 
@@ -196,7 +195,7 @@ class CUDAManagedGPUStorage(HostBuffer, DeviceBuffer):
         device: int | None = None,
         state: SyncState | None = None,
     ) -> Self:
-        host, dev = devices.current().managed(request(shape, dtype, meta, device or 0))
+        host, dev = devices.current().managed(device_request(shape, dtype, meta, device or 0))
         return cls._of(host, dev, meta)
 
     def _on_host(self) -> Any:

@@ -7,12 +7,11 @@ import numpy as np
 from gridbuf import _core, defaults
 from gridbuf.common import BoundedCache
 from gridbuf.docstrings import as_in
-from gridbuf.storage.allocation import host_plan
 from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import host_plan
 from gridbuf.storage.classes import CPUStorage, class_of
 from gridbuf.storage.meta import Meta
-from gridbuf.storage.parameters import Parameters, resolve
-from gridbuf.storage.sources import Source
+from gridbuf.storage.parameters import Parameters, Source, resolve
 from gridbuf.wrapping import naming
 
 # Plans by request: programs ask for the same storages in every step. Only

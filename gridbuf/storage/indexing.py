@@ -16,10 +16,10 @@ from gridbuf.named.broadcasting import (
 )
 from gridbuf.storage import devices
 from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import SyncState
 from gridbuf.storage.classes import SoftwareManagedGPUStorage
 from gridbuf.storage.meta import Picks, meta_of_view
 from gridbuf.storage.results import STORAGES, fetch, of_dtype, on_device, values_of
-from gridbuf.storage.sync import SyncState
 
 _Cuts = tuple[Any, ...]  # one int or slice per index
 

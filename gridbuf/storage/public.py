@@ -1,7 +1,7 @@
 """The names of gridbuf.storage, loaded together when the first of them is asked for."""
 
 from gridbuf.storage.base import Storage
-from gridbuf.storage.buffers import GTNoSuchBufferError
+from gridbuf.storage.buffers import GTNoSuchBufferError, SyncState
 from gridbuf.storage.classes import (
     CPUStorage,
     CUDAManagedGPUStorage,
@@ -21,7 +21,6 @@ from gridbuf.storage.constructors import (
     zeros,
     zeros_like,
 )
-from gridbuf.storage.sync import SyncState
 from gridbuf.storage.wrapping import as_storage, storage
 
 __all__ = [

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.named import functions, kinds, operators, ufuncs
+from gridbuf.named import functions, kinds, ufuncs
 from gridbuf.named.broadcasting import Frame, Named, Names, Operand, is_scalar, lacking
 from gridbuf.names import as_numpy, named
 from gridbuf.storage import devices
-from gridbuf.storage.allocation import host_plan
 from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import host_plan, writing
 from gridbuf.storage.classes import (
     CPUStorage,
     CUDAManagedGPUStorage,
@@ -23,8 +23,7 @@ from gridbuf.storage.classes import (
     SoftwareManagedGPUStorage,
 )
 from gridbuf.storage.meta import LETTERS, Meta, meta_of
-from gridbuf.storage.sources import is_list
-from gridbuf.storage.sync import writing
+from gridbuf.storage.parameters import is_list
 from gridbuf.wrapping import check_mask, naming, shaped, values
 
 
@@ -334,11 +333,11 @@ def array_function(func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
-    return operators.binary(STORAGES, ufunc, a, b)
+    return ufuncs.binary(STORAGES, ufunc, a, b)
 
 
 def in_place(ufunc: Any, a: Any, *other: Any) -> Any:
-    return operators.in_place(STORAGES, ufunc, a, *other)
+    return ufuncs.in_place(STORAGES, ufunc, a, *other)
 
 
 def prepared(ufunc: Any, inputs: tuple[Any, ...], out: Any) -> tuple[Any, ...] | None:

@@ -7,8 +7,8 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.common import BoundedCache
 from gridbuf.storage import devices
-from gridbuf.storage.allocation import device_empty, host_empty
 from gridbuf.storage.base import Storage
+from gridbuf.storage.buffers import BufferPair, SyncState, device_empty, host_empty
 from gridbuf.storage.classes import (
     CPUStorage,
     CUDAManagedGPUStorage,
@@ -18,9 +18,7 @@ from gridbuf.storage.classes import (
 )
 from gridbuf.storage.constructors import ANSWERS, DataSpec, allocate, remember
 from gridbuf.storage.meta import Meta, layout_fits, layout_of_strides
-from gridbuf.storage.parameters import Known, Parameters, resolve
-from gridbuf.storage.sources import Source, is_list, read
-from gridbuf.storage.sync import BufferPair, SyncState
+from gridbuf.storage.parameters import Known, Parameters, Source, is_list, read, resolve
 from gridbuf.validation import boolean
 
 # The Meta of a storage around memory of such a shape and strides, as ANSWERS.

@@ -70,7 +70,7 @@ static PyMethodDef methods[] = {
     {NULL},
 };
 
-/* ---- operators: named/ufuncs.c, else gridbuf/named/operators.py ---- */
+/* ---- operators: named/ufuncs.c, else gridbuf/named/ufuncs.py ---- */
 
 static PyObject *unary(int which, PyObject *a) { return gb_py_unary(gb_py_by_name, which, a); }
 

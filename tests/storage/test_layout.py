@@ -8,7 +8,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf.storage as gs
-from gridbuf.storage import allocation
+from gridbuf.storage import buffers
 from gridbuf.storage.meta import meta_of
 
 
@@ -137,8 +137,8 @@ def test_device_memory_follows_the_core_s_rule(
 ) -> None:
     axes = "IJK"[: len(shape)]
     meta = meta_of(axes, layout, ((0, 0),) * len(axes), (2, 1, 1)[: len(axes)], alignment)
-    host = allocation.host_empty(shape, np.dtype("f4"), meta)
-    request = allocation.request(shape, host.dtype, meta, 0)
+    host = buffers.host_empty(shape, np.dtype("f4"), meta)
+    request = buffers.device_request(shape, host.dtype, meta, 0)
     strides = request.strides
     offset = request.offset
     nbytes = request.nbytes
