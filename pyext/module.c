@@ -16,7 +16,7 @@
  * gufunc/     keywords.c, operands.c, resolve.c, run.c, call.c; reductions: reduce_args.c,
  *             reduce.c; type.c
  * watch/      lines.c, allocations.c, stand_in.c
- * storage/    host storages: record.c, request.c, describe.c, acquire.c, cut.c, index.c
+ * storage/    host storages: record.c, request.c, interface.c, index.c
  * copies/     assign.c: copyto and fill
  * field/      new.c, index.c
  * here        what Python calls: constructors.c, backends.c, statistics.c, exact.c
@@ -25,7 +25,6 @@
  * field/      dlpack.c, type.c
  * storage/    type.c
  * fused/      operand.c, call.c, function.c: gridbuf.fused
- * here        like.c
  */
 #define GB_PY_IMPORTS_NUMPY
 #include "core/common.h"

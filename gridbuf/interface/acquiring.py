@@ -128,7 +128,7 @@ def way(
     """The order in which a call gets the indices, () for as they are; None where there is something
     to explain or to warn of.
 
-    pyext/storage/acquire.c remembers it, so it must depend on nothing else.
+    pyext/storage/interface.c remembers it, so it must depend on nothing else.
     """
     if dtype.hasobject or (needed is not None and dtype != needed):
         return None

@@ -35,16 +35,13 @@ PyArrayObject *gb_py_plain_storage(PyObject *obj);
 /* The axes of a Meta, at most three ASCII letters and a 0; -1 with an error. */
 int gb_py_meta_axes(PyObject *meta, char axes[GB_PY_STORAGE_AXES + 1]);
 
-/* describe.c */
+/* interface.c */
 PyObject *gb_py_storage_host_entry(PyObject *self, PyObject *unused);
 
-/* cut.c */
-int gb_py_storage_cuts(PyObject *key, PyArrayObject *array, gb_py_cut *cuts);
-/* Call it before Python code can run, which may change the array. */
-PyObject *gb_py_cut_array(PyArrayObject *array, const gb_py_cut *cuts);
-PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
-
 /* index.c */
+
+/* The Meta of a view of n indices, remembered. */
+PyObject *gb_py_cut_meta(PyObject *meta, int n, const gb_py_cut *cuts);
 PyObject *gb_py_storage_subscript(PyObject *self, PyObject *key);
 int gb_py_storage_assign(PyObject *self, PyObject *key, PyObject *value);
 PyObject *gb_py_storage_inside(PyObject *self, PyObject *unused);

@@ -1,5 +1,5 @@
-"""What acquire.c remembers is what Python says, whatever the field, the names, the dtype and the
-backend.
+"""What pyext/storage/interface.c remembers is what Python says, whatever the field, the names, the
+dtype and the backend.
 """
 
 import random
