@@ -113,6 +113,8 @@ CASES = [
     "stencil(**wrapped)", FIVE, 1.0, 1.0, rounds=15),
     Case("stencil_call of a frozen stencil / frozen on arrays", "cold(**named)", "frozen(**arrays)",
     FIVE, 4.0, 4.0, rounds=15),
+    Case("a frozen stencil on 5 Fields / on arrays", "frozen(**wrapped)", "frozen(**arrays)", FIVE,
+    1.1, 1.1, rounds=15),
     Case("a + b / on the arrays", "a + b", "na + nb", SHAPES, 1.25, **SHORT),
     Case("a += b / on the arrays", "global a; a += b", "global na; na += nb", SHAPES, 1.1, **SHORT),
     *_broadcast("gtx86"),

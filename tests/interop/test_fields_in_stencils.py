@@ -56,6 +56,18 @@ def test_plain_arrays_give_what_gt4py_s_own_give(diffuse) -> None:  # type: igno
     assert (results[0] == results[1]).all() and np.allclose(results[0], reference(values))
 
 
+def test_a_frozen_stencil_reads_fields_as_it_reads_arrays(diffuse) -> None:  # type: ignore[no-untyped-def]
+    backend, stencil = diffuse
+    if backend == "numpy":
+        pytest.skip("its frozen stencils read .data, which only arrays have")
+    values = np.random.default_rng(3).random((9, 8, 5))
+    inp = gb.Field.from_array(values, dims="IJK", halo=(1, 1, 0), backend=backend)
+    out = gb.Field.zeros(inp.shape, dims="IJK", halo=(1, 1, 0), backend=backend)
+    origins = {"inp": inp.__gt_origin__, "out": out.__gt_origin__}
+    stencil.freeze(origin=origins, domain=out.domain.shape)(inp=inp, out=out)
+    assert np.allclose(out.numpy(), reference(values))
+
+
 def test_gt4py_s_utilities_read_a_field() -> None:
     utils = pytest.importorskip("gt4py.storage.cartesian.utils")
     f = gb.Field.empty((4, 5, 6), dims="KJI", halo=(0, 1, 2))
