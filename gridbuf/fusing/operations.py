@@ -162,6 +162,7 @@ def _flags(ufunc: np.ufunc, types: tuple[Dtype, ...]) -> int:
 
 @lru_cache(maxsize=4096)
 def _idle(name: str, numbers: bytes, inputs: int) -> Any:
+    # The same ufunc each time: C remembers calls of Fields by it (pyext/named/ufuncs.c)
     return _core.idle_ufunc(name, numbers, inputs)
 
 

@@ -57,7 +57,6 @@ def buffers(mpi: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return found
 
 
-@lru_cache(maxsize=256)
 def _arguments(verb: str) -> tuple[tuple[int, str, bool], ...]:
     """Place and name of each argument that names memory, and whether something is received
     there.

@@ -78,7 +78,6 @@ def sorted_ranks(strides: Sequence[int]) -> tuple[int, ...]:
     return tuple(by_size.index(i) for i in range(len(strides)))
 
 
-@lru_cache(maxsize=1024)
 def padding(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> float:
     """Bytes between elements, as a part of all bytes from the first row to the last."""
     points = prod(shape) * itemsize

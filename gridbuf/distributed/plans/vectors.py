@@ -2,7 +2,6 @@
 that change sign.
 """
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gridbuf import _core
@@ -162,7 +161,6 @@ class Sources(NamedTuple):
         return self.fields[axes[along] if self.component in axes else along], sign
 
 
-@lru_cache(maxsize=256)
 def plain(number: int) -> Sources:
     """The sources of a field that stands for itself."""
     return Sources(PLAIN, (number,), 0)
