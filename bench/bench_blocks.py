@@ -18,17 +18,23 @@ EDGES = (
     "plain, edged = grid.plan(T), grid.plan(T, edges=rules)"
 )
 FILES = (
-    "import atexit, shutil, tempfile, netCDF4, numpy as np, gridbuf.distributed as gbd\n"
+    "import atexit, os, shutil, tempfile, netCDF4, numpy as np, gridbuf.distributed as gbd\n"
     "grid = gbd.grid((256, 256), blocks=(2, 2), halo=1)\n"
     'T = grid.ones("IJK", sizes={"K": 40})\n'
     "whole = grid.gather(T).numpy()\n"
     "place = tempfile.mkdtemp()\n"
     "atexit.register(shutil.rmtree, place)\n"
-    "def alone():\n"
-    '    with netCDF4.Dataset(f"{place}/b.nc", "w") as file:\n'
+    "def alone(name):\n"
+    '    with netCDF4.Dataset(f"{place}/{name}", "w") as file:\n'
     '        for dim, n in zip("IJK", whole.shape, strict=True):\n'
     "            file.createDimension(dim, n)\n"
-    '        file.createVariable("T", "f8", tuple("IJK"), contiguous=True)[:] = whole'
+    '        file.createVariable("T", "f8", tuple("IJK"), contiguous=True)[:] = whole\n'
+    "def replacing():\n"
+    '    alone("c.unfinished")\n'
+    '    number = os.open(f"{place}/c.unfinished", os.O_RDONLY)\n'
+    "    os.fsync(number)\n"
+    "    os.close(number)\n"
+    '    os.replace(f"{place}/c.unfinished", f"{place}/c.nc")'
 )
 CPU = time.process_time
 
@@ -69,16 +75,22 @@ CASES = [
         1.2,
         clock=CPU,
     ),
-    Case(
-        "netCDF by Grid.save / netCDF4 from one array, 21 MB",
-        'grid.save(f"{place}/a.nc", T=T)',
-        "alone()",
-        FILES,
-        0.8,
-        faster=True,
-        rounds=7,
-        number=1,
-        minima=True,
-        clock=CPU,
+    *(
+        Case(
+            f"netCDF by Grid.save / netCDF4 from one array{how}, 21 MB",
+            'grid.save(f"{place}/a.nc", T=T)',
+            peer,
+            FILES,
+            0.8,
+            faster=True,
+            rounds=7,
+            number=1,
+            minima=True,
+            clock=CPU,
+        )
+        for how, peer in (
+            ("", 'alone("b.nc")'),
+            (", flushed and renamed", "replacing()"),
+        )
     ),
 ]

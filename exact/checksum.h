@@ -1,6 +1,6 @@
 /* checksum.h: a number of the values of an array that does not depend on how its grid was cut: each
  * element mixes its place on the grid with its bytes, and elements are added modulo 2^64.
- * Checkpoints keep these numbers: they stay as they are. */
+ * Checkpoints of version 2 keep these numbers: they stay as they are. */
 #pragma once
 
 #include "../internal/work/work.h"
@@ -13,8 +13,6 @@ typedef struct gb_exact_checksum {
     int word;            /* bytes of a word, in this machine's order: 1, 2, 4 or 8 */
     uint64_t seed;
     uint64_t sum; /* 0 before the work, and complete when all of it is done */
-    void (*count)(uint64_t *state, uint64_t base, int64_t n); /* kernels of this processor */
-    void (*add)(uint64_t *state, const uint64_t *word, int64_t n);
 } gb_exact_checksum;
 
 /* Pieces are indices of axis 0, which any threads may take at the same time. */

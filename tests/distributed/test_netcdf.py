@@ -151,6 +151,26 @@ def test_other_files_are_left_alone_and_a_good_one_is_replaced_whole(tmp_path: P
     assert GRID.max(GRID.load(path)["T"]) == 1.0 and os.listdir(tmp_path) == ["a.nc"]
     GRID.save(path, T=GRID.full(3.0), progress=lambda part: None)
     assert GRID.max(GRID.load(path)["T"]) == 3.0
+    path.write_bytes(b"a text")  # over a file that this process has written
+    with pytest.raises(ValueError, match="it is left as it is"):
+        GRID.save(path, T=GRID.zeros())
+    path.unlink()
+    GRID.save(path, T=GRID.full(4.0))
+    assert GRID.max(GRID.load(path)["T"]) == 4.0
+
+
+def test_files_of_unknown_versions_are_refused(tmp_path: Path) -> None:
+    GRID.save(tmp_path / "a.nc", T=GRID.zeros())
+    with netCDF4.Dataset(tmp_path / "a.nc", "a") as file:
+        file["T"].gridbuf = file["T"].gridbuf.replace('"version": 2', '"version": 1')
+    with pytest.raises(ValueError, match=r"a.nc' has version 1, known: 2"):
+        GRID.load(tmp_path / "a.nc")
+
+
+def test_many_files_in_turn(tmp_path: Path) -> None:
+    for step in [*range(20), 0, 19, 19]:
+        GRID.save(tmp_path / f"{step}.nc", T=GRID.full(1.0 + step))
+        assert GRID.max(GRID.load(tmp_path / f"{step}.nc")["T"]) == 1.0 + step
 
 
 def test_damage_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,33 +215,59 @@ def test_checksums_depend_on_values_and_places_alone(dtype: str) -> None:
     assert 0 <= known < 2**64
 
 
+# Of dtypes: the numbers of checkpoints of version 2, and of version 1, which gridbuf 0.2 wrote
 CHECKSUMS = [
-    ("f8", 0x17D39D453D88E5A5),
-    (">f8", 0x4FFCF2CD6CDF3DF2),
-    ("f4", 0x4B2D12F6F3C08842),
-    ("i2", 0x5E6FC88FAC62D1AC),
-    ("i1", 0x13A4E75071982029),
-    ("?", 0xEBE1B3F1AFDE67C3),
-    ("c16", 0x27BF97AE5B1AD768),
-    ("f2", 0x3AA2CFF8B6732A2E),
+    ("f8", 0x46B79B07D4EBB3A2, 0x17D39D453D88E5A5),
+    (">f8", 0xC4FB3A4B87907D79, 0x4FFCF2CD6CDF3DF2),
+    ("f4", 0xFF5D23FE25FAF938, 0x4B2D12F6F3C08842),
+    ("i2", 0x9E81B2E55C19803A, 0x5E6FC88FAC62D1AC),
+    ("i1", 0xD66A774A7B963199, 0x13A4E75071982029),
+    ("?", 0x0D2DE5FE0F3087D1, 0xEBE1B3F1AFDE67C3),
+    ("c16", 0xE40F514CDAFBB11F, 0x27BF97AE5B1AD768),
+    ("f2", 0x9A4AF6A43BBCFE08, 0x3AA2CFF8B6732A2E),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "known"), CHECKSUMS)
-def test_checksums_are_those_of_older_checkpoints(dtype: str, known: int) -> None:
+@pytest.mark.parametrize(("dtype", "known", "first"), CHECKSUMS)
+def test_checksums_are_those_of_older_checkpoints(
+    dtype: str, known: int, first: int, tmp_path: Path
+) -> None:
     grid = gbd.grid((5, 400), blocks=(2, 1))
     T = grid.zeros("JI", dtype)
     for block, f in grid.each(T):
         i, j = (np.arange(n) + start for n, start in zip(block.shape, block.start, strict=True))
         f.domain[...] = (7 * i % 5 + 3 * j[:, None]).astype(dtype)
     assert grid.checksum(T) == known
+    grid.save(tmp_path / "T", T=T, format="npy")
+    manifest = tmp_path / "T" / "manifest.json"
+    whole = manifest.read_text()
+    assert '"version": 2' in whole and f"{known:016x}" in whole
+    whole = whole.replace('"version": 2', '"version": 1')
+    manifest.write_text(whole.replace(f"{known:016x}", f"{first:016x}"))
+    for there in (grid, gbd.grid((5, 400), blocks=(3, 4))):
+        assert there.checksum(there.load(tmp_path / "T")["T"]) == known
+    manifest.write_text(whole)
+    with pytest.raises(ValueError, match="their checksum differs"):
+        grid.load(tmp_path / "T")
 
 
-def mixed(state: int, word: int) -> int:
-    x = (state * 0x9E3779B97F4A7C15 + word) % 2**64
+def mixed(x: int) -> int:
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     x = (x ^ x >> 27) * 0x94D049BB133111EB % 2**64
     return x ^ x >> 31
+
+
+def state_after(place: Sequence[int], words: Sequence[int]) -> int:
+    """The state of an element of seed 17."""
+    state = 17
+    for axis, index in enumerate(place):
+        key = 0x9E3779B97F4A7C15
+        last = axis == len(place) - 1
+        state = (state + index * key) % 2**64 if last else mixed((state * key + index) % 2**64)
+    for word in words:
+        product = (state ^ word) * 0xBF58476D1CE4E5B9
+        state = product % 2**64 ^ product >> 64
+    return state
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (300,), (7, 20), (70, 5, 300), (3, 1, 2, 4)], ids=str)
@@ -255,18 +282,36 @@ def test_a_checksum_is_its_definition(shape: tuple[int, ...], dtype: str, words:
     start, wanted = [5 + a for a in range(len(shape))], 0
     sample = array if math.prod(shape) < 2**12 else array[:2]
     for index in np.ndindex(sample.shape[:-1]):
-        state = 17
-        for i, first in zip(index, start, strict=True):
-            state = mixed(state, first + i)
-        for word in sample[index].tolist():
-            state = mixed(state, word)
-        wanted += state
+        place = [first + i for i, first in zip(index, start, strict=True)]
+        wanted += state_after(place, sample[index].tolist())
     assert _core.checksum(sample, start, 17) == wanted % 2**64
     rest = array[len(sample) :] if shape else array[:0]
     if rest.size:
         parts = wanted + _core.checksum(rest, [start[0] + len(sample), *start[1:]], 17)
         assert _core.checksum(np.ascontiguousarray(array), start, 17) == parts % 2**64
         assert _core.checksum(array[::-1][::-1], start, 17 + 2**64) == parts % 2**64
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "c16"])
+def test_a_checksum_tells_any_bit_and_any_two_values_apart(dtype: str) -> None:
+    """Also of values whose low bits are all 0, and of zeros."""
+    grid = gbd.grid((3, 4))
+    T = grid.zeros(dtype=dtype)
+    T[...] = np.arange(12).reshape(3, 4) % 8
+    whole = T.numpy()
+    flat, octets = whole.reshape(-1), whole.view("u1").reshape(-1)
+    found = [grid.checksum(T)]
+    for at in range(octets.size):
+        for bit in range(8):
+            octets[at] ^= 1 << bit
+            found.append(grid.checksum(T))
+            octets[at] ^= 1 << bit
+    for i, j in zip(*np.triu_indices(12, 1), strict=True):
+        if flat[i] != flat[j]:
+            flat[[i, j]] = flat[[j, i]]
+            found.append(grid.checksum(T))
+            flat[[i, j]] = flat[[j, i]]
+    assert len({*found}) == len(found) and found[0] == grid.checksum(T)
 
 
 def test_a_checksum_of_anything_else_is_refused() -> None:

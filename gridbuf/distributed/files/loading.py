@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gridbuf import _core
 from gridbuf.distributed.calls import Topic
 from gridbuf.distributed.files import manifests, netcdf
+from gridbuf.distributed.files.first_checksums import first_checksum
 from gridbuf.distributed.files.pieces import box_of
 from gridbuf.distributed.files.saving import ALL_STORES, read_progress
 from gridbuf.distributed.files.stores import Store, zarr_is_there
@@ -19,8 +21,11 @@ from gridbuf.distributed.whole_fields.collective_context import (
     summed,
 )
 from gridbuf.distributed.whole_fields.field_info import array_of, bring_back, info_of
-from gridbuf.distributed.whole_fields.reductions import header, of_block
+from gridbuf.distributed.whole_fields.reductions import Checksum, header, of_block
 from gridbuf.validation import boolean
+
+# By the version of a manifest
+CHECKSUMS: dict[int, Checksum] = {1: first_checksum, 2: _core.checksum}
 
 
 class Checkpoint(dict[str, Any]):
@@ -86,7 +91,7 @@ def loading(
     progress = read_progress(progress, f"load {where}", context.rank)
     found = version = None
     if context.rank == 0:
-        version = version_of(where)
+        version = manifests.version_of(where)
         found = netcdf.read_manifest(where) if where.is_file() else manifests.read(where)
     if found is not None:
         check(found, context, names, where)
@@ -102,14 +107,17 @@ def loading(
     made = Checkpoint(
         manifest["attributes"], {name: field["attributes"] for name, field in fields.items()}
     )
+    checksum = CHECKSUMS[manifest["version"]] if verify else None
     with closing(store):
         for i, name in enumerate(wanted):
-            total = sums[i : i + 1] if verify else None
             try:
-                made[name] = get_field(store, where, fields[name], context, name, make, total)
+                made[name], part = get_field(
+                    store, where, fields[name], context, name, make, checksum
+                )
             except (OSError, ValueError) as error:
                 check_version(where, version, error)
                 raise
+            sums[i] = part % 2**64
             if progress is not None:
                 progress((i + 1) / len(wanted))
     check_version(where, version)
@@ -125,18 +133,9 @@ def loading(
     return made
 
 
-def version_of(where: Path) -> list[int] | None:
-    """Numbers that differ between checkpoints that were at one path; None where there is none."""
-    try:
-        found = where.stat()
-    except OSError:
-        return None
-    return [found.st_ino, found.st_mtime_ns]
-
-
 def check_version(where: Path, version: Any, cause: Exception | None = None) -> None:
     """Refuse what was read if there has been another checkpoint at the path meanwhile."""
-    if version_of(where) != version:
+    if manifests.version_of(where) != version:
         raise ValueError(
             f"path: {str(where)!r} was replaced while it was loaded; load it again"
         ) from cause
@@ -170,9 +169,9 @@ def get_field(
     context: Context,
     name: str,
     make: Callable[..., Any],
-    sums: Any,
-) -> Any:
-    """A field on this rank's blocks, read from its own boxes alone."""
+    checksum: Checksum | None,
+) -> tuple[Any, int]:
+    """A field on this rank's blocks, read from its own boxes alone, and their checksum."""
     dims, dtype = tuple(field["dims"]), dtype_of(field["dtype"])
     shape = field["shapes"][0]
     sizes = {dim: n for dim, n in zip(dims, shape, strict=True) if dim not in context.dims}
@@ -182,8 +181,8 @@ def get_field(
     made = make(field.get("layout", {}), dims, dtype, sizes=sizes, faces=faces)
     one = info_of(made, context.blocks, context.dims, name)
     if one is None:
-        return made
-    end, head = context.end(one), header(one.dims, one.dtype)
+        return made, 0
+    end, head, total = context.end(one), header(one.dims, one.dtype), 0
     owned = Copies(None, End(*end))
     for block, domain in zip(context.blocks, one.domains, strict=True):
         array = array_of(domain, dims)
@@ -191,9 +190,9 @@ def get_field(
         store.read(
             where, field["arrays"][block.tile], field, field["shapes"][block.tile], box, array
         )
-        if sums is not None:
-            parts = owned.owned(block)
-            part = of_block(domain, one.geometry.axes, block, head, parts, context.dims)
-            sums += np.uint64(part)
+        if checksum is not None:
+            total += of_block(
+                domain, one.geometry.axes, block, head, owned.owned(block), context.dims, checksum
+            )
     bring_back(one)
-    return made
+    return made, total

@@ -138,7 +138,8 @@ def is_dtype(given: Any) -> bool:
 
 
 MOST_ALIGNED = 64  # bytes: a line of the cache; memory may lie on more by chance
-NAME, KIND, VERSION = "manifest.json", "gridbuf.distributed", 1
+NAME, KIND = "manifest.json", "gridbuf.distributed"
+VERSION = 2  # 1: gridbuf 0.2, with other checksums
 
 
 def read_path(path: Any) -> Path:
@@ -320,15 +321,29 @@ def read(path: Path) -> Json:
         raise damaged(path, error) from error
     if not isinstance(found, dict) or found.get("kind") != KIND:
         raise ValueError(f"path: {str(path)!r} is not what Grid.save writes")
-    if found.get("version") != VERSION:
-        raise ValueError(
-            f"path: {str(path)!r} has version {found.get('version')}, known is {VERSION}"
-        )
+    check_format(path, found, (1, VERSION))
     try:
         check_all(found)
     except Wrong as error:
         raise damaged(path, error) from error
     return found
+
+
+def check_format(path: Path, manifest: Json, known: Sequence[int]) -> None:
+    if manifest.get("version") not in known:
+        raise ValueError(
+            f"path: {str(path)!r} has version {manifest.get('version')!r}, known:"
+            f" {', '.join(map(str, known))}"
+        )
+
+
+def version_of(where: Path) -> list[int] | None:
+    """Numbers that differ between checkpoints that were at one path; None where there is none."""
+    try:
+        found = where.stat()
+    except OSError:
+        return None
+    return [found.st_ino, found.st_mtime_ns, found.st_size]
 
 
 def damaged(path: Path, why: Exception) -> ValueError:

@@ -44,6 +44,9 @@ from gridbuf.distributed.whole_fields.transfers import Transfer
 
 OURS = "gridbuf"  # the attribute of a variable
 SLAB = 2**26  # bytes that the root has of a field at a time
+# The versions of the files that this process wrote last: none of them is opened to be replaced
+_written: dict[Path, list[int] | None] = {}
+MOST_WRITTEN = 16
 KINDS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
 
@@ -126,6 +129,7 @@ def read_manifest(path: Path) -> Json:
             f"path: no variable of {str(path)!r} has an attribute {OURS!r}: Grid.save did not"
             " write it"
         )
+    manifests.check_format(path, found, (manifests.VERSION,))
     try:
         manifests.check_all(found)
     except manifests.Wrong as error:
@@ -176,6 +180,9 @@ def check_place(where: Path) -> None:
         raise ValueError(f"path: {str(where)!r} is a link; give what it leads to")
     if not os.path.lexists(where):
         return
+    version = manifests.version_of(where)
+    if version is not None and version == _written.get(where):
+        return
     try:
         if where.is_file():
             read_manifest(where)
@@ -224,6 +231,9 @@ def write_file(
             file.close()
             manifests.sync(beside / "data.nc")
             os.replace(beside / "data.nc", where)
+            if len(_written) >= MOST_WRITTEN:
+                _written.clear()
+            _written[where] = manifests.version_of(where)
             manifests.sync(where.parent)
             checkpoint_folders.clear(where, complete=True)
         ranks.agree("save", args)

@@ -27,6 +27,8 @@ from gridbuf.distributed.whole_fields.field_info import FieldInfo, array_of
 from gridbuf.exact.sums import Total
 from gridbuf.names import canonical
 
+# Of words, the place of the first element along each axis, and a seed
+Checksum = Callable[[NDArray[Any], Sequence[int], int], int]
 AT_ONCE = 2**18  # points of one step of a checksum: words of some dtypes are copies
 
 
@@ -45,6 +47,7 @@ def of_block(
     head: int,
     owned: Sequence[Sequence[tuple[int, int]]],
     names: Sequence[str],
+    checksum: Checksum = _core.checksum,
 ) -> int:
     """The sum over the points that a block owns: each mixes its place on the grid with its
     bytes.
@@ -61,7 +64,7 @@ def of_block(
                 each.start + (block.start[names.index(dim)] if dim in names else 0)
                 for dim, each in zip(dims, box, strict=True)
             ]
-            total += _core.checksum(words_of(array[index]), start, head ^ block.tile)
+            total += checksum(words_of(array[index]), start, head ^ block.tile)
     return total % 2**64
 
 
