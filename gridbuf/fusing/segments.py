@@ -287,7 +287,8 @@ class Segment:
                     else run.get(n)
                     for n in operation.inputs
                 ]
-                values[id(operation)] = operation.call(given)
+                with np.errstate(**(operation.modes or {})):
+                    values[id(operation)] = operation.call(given)
         for target in self.targets:
             run.set(target, values[id(target.operation)][target.part])
 

@@ -387,6 +387,20 @@ class TestErrors:
             with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="in log"):
                 step(np.zeros(2))
 
+    def test_errstate_within_holds_where_operations_run_unfused(self) -> None:
+        @gb.fused
+        def step(a: Any, b: Any, n: int) -> Any:  # no program takes a number of Python as a bool
+            none = np.logical_and(n, b)
+            with np.errstate(divide="ignore"):
+                c = a / none
+            return np.log(c - c), a / none
+
+        for _ in range(3):
+            with np.errstate(invalid="ignore"), warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                step(np.ones(3), np.ones(3), 0)
+            assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
+
     def test_the_users_own(self) -> None:
         @gb.fused
         def step(u: Any) -> Any:
