@@ -1,18 +1,30 @@
 package alloc
 
-// #cgo noescape gb_heap_take
-// #cgo nocallback gb_heap_take
+// #cgo noescape take
+// #cgo nocallback take
 // #cgo noescape gb_heap_block_id
 // #cgo nocallback gb_heap_block_id
 // #cgo noescape gb_heap_zero
 // #cgo nocallback gb_heap_zero
 // #cgo noescape gb_heap_share
 // #cgo nocallback gb_heap_share
-// #cgo noescape gb_heap_release
-// #cgo nocallback gb_heap_release
+// #cgo noescape release
+// #cgo nocallback release
 // #cgo noescape gb_heap_get_stats
 // #cgo nocallback gb_heap_get_stats
 // #include "heap.h"
+//
+// // Without pointers among the arguments, which cgo would look at.
+// typedef struct { void *data; int result; } taken;
+//
+// static taken take(gb_heap_layout want) {
+//     taken t;
+//     int fresh;
+//     t.result = gb_heap_take(&want, &t.data, &fresh);
+//     return t;
+// }
+//
+// static void release(uintptr_t data) { gb_heap_release((void *)data); }
 import "C"
 
 import (
@@ -43,11 +55,10 @@ func New(p *Plan) (*Buffer, error) {
 	}
 	want := p.want()
 	for {
-		var data unsafe.Pointer
-		var fresh C.int
-		switch C.gb_heap_take(&want, &data, &fresh) {
+		taken := C.take(want)
+		switch taken.result {
 		case C.GB_HEAP_TAKEN:
-			return made(p, data), nil
+			return made(p, taken.data), nil
 		case C.GB_HEAP_OVER_LIMIT:
 			return nil, ErrNoMemory.Errorf("cannot allocate %d bytes: %s", p.reserve, Statistics())
 		}
@@ -103,7 +114,7 @@ func (b *Buffer) Free() {
 			b.checks.freed(b)
 		}
 		b.noteFree()
-		C.gb_heap_release(data)
+		C.release(C.uintptr_t(uintptr(data)))
 	}
 }
 

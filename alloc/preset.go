@@ -47,17 +47,25 @@ type Preset struct {
 
 // FindPreset finds a preset by name; the error lists the known ones.
 func FindPreset(name string) (*Preset, error) {
-	text := C.CString(name)
-	defer C.free(unsafe.Pointer(text))
-	c := C.gb_preset_named(text)
+	c := presetNamed(name)
 	if c == nil {
 		return nil, ErrInvalid.Errorf("backend: %q is not known; known are %s", name,
 			presetNames(", ", 500))
 	}
 	return &Preset{
-		Name: C.GoString(c.name), Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
+		Name: name, Order: Order(c.order), Axes: C.GoString(&c.axes[0]),
 		Alignment: int64(c.alignment), Device: Device(c.device),
 	}, nil
+}
+
+// presetNamed is the record of a name, or nil.
+func presetNamed(name string) *C.gb_preset {
+	var text [longestName + 1]byte // ends with a zero, as C wants
+	if len(name) > longestName || strings.IndexByte(name, 0) >= 0 {
+		return nil
+	}
+	copy(text[:], name)
+	return C.gb_preset_named((*C.char)(unsafe.Pointer(&text[0])))
 }
 
 // Register adds a preset, or takes the place of one of the same name; plans made before stay what

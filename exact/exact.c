@@ -78,22 +78,17 @@ void gb_exact_add_integer(gb_exact *sum, uint64_t high, uint64_t low, int negati
     put(sum, (wide)high << 64 | low, GB_EXACT_BIAS, negative);
 }
 
-void gb_exact_carry(gb_exact *sum) {
+void gb_exact_merge(gb_exact *sum, const gb_exact *other) {
     int64_t carry = 0;
     for (int i = 0; i < GB_EXACT_CHUNKS - 1; i++) {
-        int64_t v = sum->chunk[i] + carry;
+        int64_t v = sum->chunk[i] + other->chunk[i] + carry;
         sum->chunk[i] = (int64_t)(uint32_t)v;
-        carry = (v - sum->chunk[i]) / ((int64_t)1 << 32);
+        carry = v >> 32; /* rounded down: GCC and Clang keep the sign */
     }
-    sum->chunk[GB_EXACT_CHUNKS - 1] += carry;
-}
-
-void gb_exact_merge(gb_exact *sum, const gb_exact *other) {
-    for (int i = 0; i < GB_EXACT_CHUNKS; i++) sum->chunk[i] += other->chunk[i];
+    sum->chunk[GB_EXACT_CHUNKS - 1] += other->chunk[GB_EXACT_CHUNKS - 1] + carry;
     sum->nans += other->nans;
     sum->infinities += other->infinities;
     sum->negative_infinities += other->negative_infinities;
-    gb_exact_carry(sum);
 }
 
 /* ---- blocks: by the kernels where they can, else number by number ---- */
@@ -348,7 +343,6 @@ void gb_exact_run(gb_exact_job *job, int64_t first, int64_t end) {
     uint64_t before = set_plain();
     int64_t stop = end * PIECE < job->elements ? end * PIECE : job->elements;
     take_pieces(&b, first * PIECE, stop);
-    gb_exact_carry(&b.sum);
     set_back(before);
     while (__atomic_exchange_n(&job->lock, 1, __ATOMIC_ACQUIRE))
         sched_yield(); /* held for 0.1 us */

@@ -21,14 +21,14 @@ typedef struct gb_exact {
 } gb_exact;
 enum { GB_EXACT_WORDS = sizeof(gb_exact) / sizeof(int64_t) };
 
-/* Up to 2^30 numbers may be added between two calls of gb_exact_carry, which
- * leaves every chunk but the last below 2^32 and not negative: the one form of this sum. */
+/* A sum takes up to 2^30 numbers between two merges. */
 void gb_exact_add(gb_exact *sum, double x, int negative);
 void gb_exact_add_product(gb_exact *sum, double x, double y, int negative);
 void gb_exact_add_integer(gb_exact *sum, uint64_t high, uint64_t low,
                           int negative); /* high * 2^64 + low */
-void gb_exact_carry(gb_exact *sum);
-void gb_exact_merge(gb_exact *sum, const gb_exact *other); /* both carried; the result is */
+/* Adds another sum, and brings the result into its one form: carried, every chunk but the last is
+ * below 2^32 and not negative. */
+void gb_exact_merge(gb_exact *sum, const gb_exact *other);
 
 /* One side of a sum, or of a sum of products. */
 typedef struct gb_exact_side {

@@ -1,28 +1,43 @@
 package exact
 
-// #cgo noescape gb_exact_plan
-// #cgo nocallback gb_exact_plan
-// #cgo noescape gb_exact_work
-// #cgo nocallback gb_exact_work
-// #cgo noescape gb_exact_merge
-// #cgo nocallback gb_exact_merge
 // #cgo noescape new_task
 // #cgo nocallback new_task
-// #cgo noescape free
-// #cgo nocallback free
+// #cgo noescape end_task
+// #cgo nocallback end_task
+// #cgo noescape gb_exact_merge
+// #cgo nocallback gb_exact_merge
 // #include <stdlib.h>
 // #include <string.h>
 // #include "../transfer/transfer.h"
 // #include "exact.h"
 //
-// /* Zeros where Go writes pointers, which its collector looks at before; planning writes the rest. */
-// static gb_exact_task *new_task(void) {
+// static void place(gb_copy_view *v, int64_t *shape, int64_t *room, const int64_t *strides) {
+//     for (int i = 0; i < v->ndim; i++) room[i] = strides[i];
+//     v->shape = shape, v->strides = room;
+// }
+//
+// // A planned sum of x, or of products with y, with copies of Go's lists. Without one rc says why.
+// static gb_exact_task *new_task(gb_copy_view x, const int64_t *shape, const int64_t *x_strides,
+//                                int products, gb_copy_view y, const int64_t *y_strides, int *rc) {
 //     gb_exact_task *task = malloc(sizeof *task);
+//     *rc = GB_COPY_NO_MEMORY;
 //     if (!task) return NULL;
-//     task->work = (gb_work){0};
-//     task->a = task->b = (gb_copy_view){0};
 //     memset(&task->total, 0, sizeof task->total);
-//     return task;
+//     for (int i = 0; i < x.ndim; i++) task->shape[i] = shape[i];
+//     task->a = x, task->b = y;
+//     place(&task->a, task->shape, task->a_strides, x_strides);
+//     if (products) place(&task->b, task->shape, task->b_strides, y_strides);
+//     *rc = gb_exact_plan(&task->job, &task->total, &task->a, products ? &task->b : NULL, 0);
+//     task->work = gb_exact_work(&task->job);
+//     if (*rc == GB_COPY_OK) return task;
+//     free(task);
+//     return NULL;
+// }
+//
+// // Frees a task, and adds its total where there is a sum.
+// static void end_task(gb_exact_task *task, gb_exact *sum) {
+//     if (sum) gb_exact_merge(sum, &task->total);
+//     free(task);
 // }
 import "C"
 
@@ -62,15 +77,14 @@ func (s *Sum) Merge(other *Sum) {
 	C.gb_exact_merge((*C.gb_exact)(unsafe.Pointer(s)), (*C.gb_exact)(unsafe.Pointer(other)))
 }
 
-func view(v *alloc.View, shape, strides *[C.GB_COPY_DIMS]C.int64_t) C.gb_copy_view {
-	for i := range v.Shape {
-		shape[i], strides[i] = C.int64_t(v.Shape[i]), C.int64_t(v.Strides[i])
-	}
+func view(v *alloc.View) C.gb_copy_view {
 	return C.gb_copy_view{
 		data: (*C.char)(v.Data), itemsize: C.int64_t(v.ElementSize()), _type: C.int32_t(v.Type),
-		ndim: C.int32_t(len(v.Shape)), shape: &shape[0], strides: &strides[0],
+		ndim: C.int32_t(len(v.Shape)),
 	}
 }
+
+func list(of []int64) *C.int64_t { return (*C.int64_t)(unsafe.SliceData(of)) }
 
 func check(x, y *alloc.View) error {
 	if err := x.Check("x"); err != nil || y == nil {
@@ -92,35 +106,33 @@ func (s *Sum) add(x alloc.View, y *alloc.View, opts transfer.Options) error {
 	if err := check(&x, y); err != nil {
 		return err
 	}
-	task := C.new_task()
-	if task == nil {
-		return alloc.ErrNoMemory.Errorf("no memory for a sum")
-	}
-	defer C.free(unsafe.Pointer(task))
 	var pins runtime.Pinner // memory of Go's stays in place, C's is not touched
 	defer pins.Unpin()
 	pins.Pin(x.Data)
+	var second C.gb_copy_view
+	var strides []int64
+	products := C.int(0)
 	if y != nil {
 		pins.Pin(y.Data)
+		products, second, strides = 1, view(y), y.Strides
 	}
-	task.a = view(&x, &task.shape, &task.a_strides)
-	var b *C.gb_copy_view
-	if y != nil {
-		task.b = view(y, &task.shape, &task.b_strides)
-		b = &task.b
-	}
-	switch C.gb_exact_plan(&task.job, &task.total, &task.a, b, 0) {
+	var rc C.int
+	task := C.new_task(view(&x), list(x.Shape), list(x.Strides), products, second, list(strides),
+		&rc)
+	switch rc {
 	case C.GB_COPY_OK:
+	case C.GB_COPY_NO_MEMORY:
+		return alloc.ErrNoMemory.Errorf("no memory for a sum")
 	case C.GB_COPY_NO_CAST:
 		return refused(&x, y)
 	default:
 		return alloc.ErrInvalid.Errorf("x: the shape has more elements than 64 bits can count")
 	}
-	task.work = C.gb_exact_work(&task.job)
 	if err := run(&task.work, opts); err != nil {
+		C.end_task(task, nil)
 		return err
 	}
-	s.Merge((*Sum)(unsafe.Pointer(&task.total)))
+	C.end_task(task, (*C.gb_exact)(unsafe.Pointer(s)))
 	return nil
 }
 

@@ -159,7 +159,7 @@ int gb_gu_run_lend(gb_gu_run *job, int n, int most);
  * none. */
 int gb_gu_run_share(gb_gu_run *job, int workers);
 #define GB_GU_GLANCE 50000ll /* ns of work before helpers are considered */
-/* The whole run from this thread. */
+/* The whole run from this thread. 0 workers: as many as gb_work_thread_count says. */
 void gb_gu_run_all(gb_gu_run *job, int workers);
 
 /* Waits until all is done, or the clock passes deadline. 0: all done. */

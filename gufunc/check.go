@@ -155,12 +155,13 @@ func (g *GUFunc) checkReduceRequest(q *ReduceRequest) error {
 	return checkMask(q.Where)
 }
 
-// checkData refuses an array without memory that has elements.
-func (a *Array) checkData(name string) error { return checkAddress(name, a.Data, a.Shape) }
+// lacksData says whether an array has elements and no memory.
+func (a *Array) lacksData() bool { return a.Data == nil && !slices.Contains(a.Shape, 0) }
 
-func checkAddress(name string, data unsafe.Pointer, shape []int64) error {
-	if data == nil && !slices.Contains(shape, 0) {
-		return setupError("%s: Data is nil, and shape %v has elements", name, shape)
+// checkData refuses an array that lacks memory.
+func (a *Array) checkData(name string) error {
+	if a.lacksData() {
+		return setupError("%s: Data is nil, and shape %v has elements", name, a.Shape)
 	}
 	return nil
 }
@@ -180,12 +181,14 @@ func (g *GUFunc) checkReduce(a *Array, o *ReduceOptions) error {
 func (g *GUFunc) checkStart(c *Call, data []unsafe.Pointer, o Options) error {
 	call := c.c()
 	for i, p := range data {
-		name := "where"
-		if i < int(call.nop) {
-			name = g.Signature.operandName(i)
+		if p != nil || call.n == 0 {
+			continue
 		}
-		if p == nil && call.n > 0 && (i >= int(call.nop) || operandOf(call, i).core_items > 0) {
-			return setupError("%s: its address is nil", name)
+		if i >= int(call.nop) {
+			return setupError("where: its address is nil")
+		}
+		if operandOf(call, i).core_items > 0 {
+			return setupError("%s: its address is nil", g.Signature.operandName(i))
 		}
 	}
 	if o.Uniforms == nil && len(g.Signature.Uniforms) > 0 {

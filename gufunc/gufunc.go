@@ -4,6 +4,7 @@ package gufunc
 import "C"
 
 import (
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -36,6 +37,7 @@ type GUFunc struct {
 	Flags     Flags
 	kernels   growing[Kernel]
 	states    growing[StateKernel]
+	recent    *recentCalls
 }
 
 // New checks a gufunc. Kernels can be added later, so none are needed.
@@ -44,7 +46,8 @@ func New(name, signature string, kernels []Kernel, flags Flags) (*GUFunc, error)
 	if err != nil {
 		return nil, err
 	}
-	g := &GUFunc{Name: name, Signature: s, Flags: flags}
+	g := &GUFunc{Name: name, Signature: s, Flags: flags, recent: &recentCalls{}}
+	runtime.AddCleanup(g, (*recentCalls).free, g.recent)
 	for _, k := range kernels {
 		if _, err := g.Add(k); err != nil {
 			return nil, err
@@ -144,11 +147,7 @@ func (r *Result) Free() {
 }
 
 // allocate adds an output.
-func (r *Result) allocate(s *alloc.Spec, t alloc.Type) error {
-	p, err := alloc.NewPlan(s)
-	if err != nil {
-		return err
-	}
+func (r *Result) allocate(p *alloc.Plan, t alloc.Type) error {
 	b, err := alloc.New(p)
 	if err != nil {
 		return err
@@ -164,7 +163,8 @@ func (r *Result) allocate(s *alloc.Spec, t alloc.Type) error {
 }
 
 // Call selects a kernel, resolves, allocates missing outputs and runs, in one go. Give
-// inputs, then the outputs that exist; where may be nil.
+// inputs, then the outputs that exist; where may be nil. The next Call with operands of the same
+// types, shapes and strides needs no resolving: a GUFunc keeps the latest four.
 func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error) {
 	if err := g.ready(); err != nil {
 		return nil, err
@@ -175,8 +175,8 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 			g.Name, len(operands), s, s.Inputs, s.Outputs())
 	}
 	for i := range operands {
-		if err := operands[i].checkData(s.operandName(i)); err != nil {
-			return nil, err
+		if operands[i].lacksData() { // else no name is made
+			return nil, operands[i].checkData(s.operandName(i))
 		}
 	}
 	if where != nil {
@@ -184,44 +184,24 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 			return nil, err
 		}
 	}
-	types := make([]TypeArg, s.Inputs)
-	for i := range types {
-		types[i].Type = operands[i].Type
-	}
-	n, err := g.SelectKernel(types)
+	k, err := g.known(operands, where)
 	if err != nil {
 		return nil, err
 	}
-	r := &Request{Kernel: n, Operands: make([]Operand, 0, len(s.Operands))}
-	for i := range s.Operands {
-		if i < len(operands) {
-			r.Operands = append(r.Operands, operands[i].Operand)
-		} else {
-			r.Operands = append(r.Operands, Operand{Absent: true})
-		}
-	}
-	if where != nil {
-		r.Where = &where.Operand
-	}
-	c, err := g.Resolve(r)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Free()
-	return g.callResolved(c, r, operands, where, o)
+	defer g.recent.drop(k)
+	return g.callKnown(k, operands, where, o)
 }
 
-func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Array,
-	o Options) (*Result, error) {
+func (g *GUFunc) callKnown(k *knownCall, operands []Array, where *Array, o Options) (*Result, error) {
 	outputs := make([]Array, 0, g.Signature.Outputs())
 	result := &Result{Outputs: append(outputs, operands[g.Signature.Inputs:]...)}
-	for i := len(operands); i < len(r.Operands); i++ {
-		if err := result.allocate(c.specs[i], r.Operands[i].Type); err != nil {
+	for i, p := range k.plans {
+		if err := result.allocate(p, k.operands[k.given+i].Type); err != nil {
 			result.Free()
 			return nil, err
 		}
 	}
-	data := make([]unsafe.Pointer, 0, len(r.Operands)+1)
+	data := make([]unsafe.Pointer, 0, MaxOperands+1)
 	for i := range g.Signature.Inputs {
 		data = append(data, operands[i].Data)
 	}
@@ -232,7 +212,7 @@ func (g *GUFunc) callResolved(c *Call, r *Request, operands []Array, where *Arra
 		data = append(data, where.Data)
 	}
 	var err error
-	if result.Outcome, err = g.Run(c, data, o); err != nil {
+	if result.Outcome, err = g.Run(k.call, data, o); err != nil {
 		result.Free()
 		return nil, err
 	}

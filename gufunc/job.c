@@ -325,11 +325,13 @@ int gb_gu_run_share(gb_gu_run *job, int workers) {
 }
 
 void gb_gu_run_all(gb_gu_run *job, int workers) {
-    int alone = workers > 1;
+    int alone = workers != 1;
     for (int more = 1; more;) {
         int64_t now = gb_nanoseconds();
         more = gb_gu_run_work(job, now, alone ? now + GB_GU_GLANCE : 0);
-        if (more && alone && gb_gu_run_share(job, workers)) alone = 0;
+        if (!more || !alone) continue;
+        if (workers == 0) workers = gb_work_thread_count();
+        alone = workers > 1 && !gb_gu_run_share(job, workers);
     }
     while (gb_gu_run_wait(job, 0)) {}
 }

@@ -296,7 +296,11 @@ func (g *GUFunc) Reduce(a Array, o ReduceOptions) (*Result, error) {
 	}
 	result := &Result{}
 	for i := range q.Outs {
-		if err := result.allocate(r.specs[i], q.Outs[i].Type); err != nil {
+		p, err := alloc.NewPlan(r.specs[i])
+		if err == nil {
+			err = result.allocate(p, q.Outs[i].Type)
+		}
+		if err != nil {
 			result.Free()
 			return nil, err
 		}

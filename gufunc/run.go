@@ -13,7 +13,7 @@ import (
 	"gridbuf/alloc"
 	"gridbuf/internal/message"
 	"gridbuf/internal/stop"
-	"gridbuf/internal/work"
+	_ "gridbuf/internal/work" // its C: the threads
 )
 
 // job is one run of a call over memory.
@@ -48,9 +48,7 @@ func (g *GUFunc) start(c *Call, data []unsafe.Pointer, o Options, pins *runtime.
 	if err := g.checkStart(c, data, o); err != nil {
 		return nil, err
 	}
-	var room [C.GB_GU_MAXARGS + 1]*C.char
-	for i, p := range data {
-		room[i] = (*C.char)(p)
+	for _, p := range data {
 		pins.Pin(p)
 	}
 	var e C.gb_error
@@ -58,7 +56,8 @@ func (g *GUFunc) start(c *Call, data []unsafe.Pointer, o Options, pins *runtime.
 	if o.IgnoreErrors {
 		ignore = 1
 	}
-	run := C.gb_gu_run_new(call, &room[0], o.Uniforms, ignore, &e)
+	first := (**C.char)(unsafe.Pointer(unsafe.SliceData(data)))
+	run := C.gb_gu_run_new(call, first, o.Uniforms, ignore, &e)
 	if run == nil {
 		return nil, alloc.Kind(e.kind).Errorf("%s", message.Text(e.message[:]))
 	}
@@ -94,9 +93,7 @@ func (j *job) drop() { C.gb_gu_run_drop(j.run) }
 // work runs the job from this thread, with helpers once it has shown that they are worth their
 // start.
 func (j *job) work(ctx context.Context, workers int) error {
-	if workers <= 0 {
-		workers = work.Threads()
-	}
+	workers = max(workers, 0) // 0: C asks for the number where the run is long
 	if ctx == nil || ctx.Done() == nil {
 		C.gb_gu_run_all(j.run, C.int(workers))
 		return nil
