@@ -4,10 +4,12 @@ package cuda
 import "C"
 
 import (
+	"context"
 	"fmt"
 
 	"gridbuf/alloc"
 	"gridbuf/internal/message"
+	"gridbuf/internal/stop"
 )
 
 // Device describes a GPU.
@@ -53,10 +55,16 @@ func Describe(device int) (Device, error) {
 	}, nil
 }
 
-// Synchronize waits for all work of a GPU; Event.Wait waits for a queue, until a context ends.
-func Synchronize(device int) error {
-	var e C.gb_cuda_error
-	return check(C.gb_cuda_synchronize(C.int(device), &e), &e)
+// Synchronize waits for all work of a GPU; [Event.Wait] waits for that of a queue. The context,
+// which may be nil, is asked first and while the host waits; after its end the work goes on.
+func Synchronize(ctx context.Context, device int) error {
+	if err := stop.Asked(ctx); err != nil {
+		return err
+	}
+	return stop.Waiting(ctx, func() error {
+		var e C.gb_cuda_error
+		return check(C.gb_cuda_synchronize(C.int(device), &e), &e)
+	})
 }
 
 // Memory is the kind of memory that lies at an address, and the number of its GPU, which counts

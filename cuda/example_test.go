@@ -43,7 +43,7 @@ func Example() {
 
 	host.Set(0, 3, 2, 1)
 	fmt.Println(cuda.CopyStrided(cuda.HostSide(host.View()), gpu, host.Shape()))
-	fmt.Println(cuda.Synchronize(0), host.At(3, 2, 1))
+	fmt.Println(cuda.Synchronize(context.Background(), 0), host.At(3, 2, 1))
 	// Output:
 	// <nil>
 	// <nil>
@@ -90,7 +90,7 @@ func ExampleQueue_Relayout() {
 	fmt.Println(queue.Relayout(b.View, a.View, shape, 8))
 	_ = here.Fill(0)
 	_ = cuda.CopyStrided(cuda.HostSide(here.View()), b, shape)
-	fmt.Println(cuda.Synchronize(0), b.Strides, here.At(0, 2), here.At(1, 0))
+	fmt.Println(cuda.Synchronize(context.Background(), 0), b.Strides, here.At(0, 2), here.At(1, 0))
 	// Output:
 	// <nil>
 	// <nil> [8 16] 3 4

@@ -49,7 +49,7 @@ func TestMemoryOfCupyWithAnOlderDriver(t *testing.T) {
 	b := faketest.CupyMalloc(1<<20, 0)
 	assert.NotEqual(t, a, b)
 	faketest.CupyFree(b)
-	require.NoError(t, cuda.Synchronize(0))
+	require.NoError(t, cuda.Synchronize(t.Context(), 0))
 	c := faketest.CupyMalloc(1<<20, 0)
 	assert.Contains(t, []uintptr{a, b}, c)
 	faketest.CupyFree(c)

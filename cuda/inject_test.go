@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,7 +76,7 @@ func everything() error {
 		func() error { return cuda.Queue{Stream: 0}.WaitEvent(event) },
 		func() error { _, err := event.Done(); return err },
 		func() error { _, err := cuda.PointerAttributes(large.Address()); return err },
-		func() error { return cuda.Synchronize(0) },
+		func() error { return cuda.Synchronize(context.Background(), 0) },
 	} {
 		if err := act(); err != nil {
 			return err

@@ -142,13 +142,21 @@ func (q Queue) WaitBlock(b *Block) error {
 	return check(C.gb_cuda_stream_wait_block(b.c(), q.c(), &e), &e)
 }
 
-// Synchronize waits on the host for what is in flight, wherever it is done.
-func (b *Block) Synchronize() error {
+// Synchronize waits on the host for the work on the block that is in flight, on whichever GPU. The
+// context, which may be nil, is asked first and while the host waits; after its end the work goes on.
+func (b *Block) Synchronize(ctx context.Context) error {
 	if err := b.fault(); err != nil {
 		return err
 	}
-	var e C.gb_cuda_error
-	return check(C.gb_cuda_synchronize_block(b.c(), &e), &e)
+	if err := stop.Asked(ctx); err != nil {
+		return err
+	}
+	held := b.Share() // the wait may outlast the caller's holding
+	return stop.Waiting(ctx, func() error {
+		defer held.Free()
+		var e C.gb_cuda_error
+		return check(C.gb_cuda_synchronize_block(held.c(), &e), &e)
+	})
 }
 
 // Stats counts what a pool did; Limit < 0 is none.

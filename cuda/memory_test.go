@@ -160,7 +160,7 @@ func TestBlocksAndEventsAreGivenBackOnce(t *testing.T) {
 		side := cuda.Side{View: view, Type: alloc.Float64, Block: b}
 		_, _, err := b.InFlight()
 		for _, err := range []error{
-			err, b.RecordUse(on(0, 0)), b.Synchronize(), on(0, 0).WaitBlock(b),
+			err, b.RecordUse(on(0, 0)), b.Synchronize(t.Context()), on(0, 0).WaitBlock(b),
 			cuda.CopyStrided(side, side, []int64{1}),
 		} {
 			require.ErrorIs(t, err, cuda.ErrArgument)

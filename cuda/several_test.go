@@ -25,7 +25,7 @@ func onTwoGPUs(t *testing.T) bool {
 			cuda.Trim(k, 1, 0)
 		}
 	})
-	require.NoError(t, cuda.Synchronize(1))
+	require.NoError(t, cuda.Synchronize(t.Context(), 1))
 	faketest.Watch(1)
 	faketest.Hold(1)
 	return true
@@ -198,7 +198,7 @@ func TestPendingWorkElsewhere(t *testing.T) {
 	require.NoError(t, mine.WaitBlock(host))
 	require.NoError(t, on(0, mine.Stream).Copy(cuda.Upload, here.Address(), host.Address(), 1<<20))
 	assert.Zero(t, faketest.Misuses(), faketest.LastMisuse())
-	require.NoError(t, host.Synchronize(), "the host waits for the GPU that works on it")
+	require.NoError(t, host.Synchronize(t.Context()), "the host waits for the GPU that works on it")
 	assert.Equal(t, byte(7), faketest.Host(host.Address(), 1)[0])
 	faketest.Pump(faketest.Any, 1<<30)
 	assert.Equal(t, byte(7), faketest.Look(here.Address(), 1)[0])

@@ -157,7 +157,7 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, on(1, 0).Copy(cuda.Upload, b.Address(), host.Address(), 1<<20))
 	require.NoError(t, host.RecordUse(cuda.Queue{Device: 1, Stream: 0}))
 	require.ErrorIs(t, host.RecordUse(cuda.Queue{Device: 2, Stream: 0}), cuda.ErrNoDevice)
-	require.NoError(t, cuda.Synchronize(1))
+	require.NoError(t, cuda.Synchronize(t.Context(), 1))
 	_, inFlight, err := host.InFlight()
 	require.NoError(t, err)
 	assert.True(t, inFlight, "the first GPU still reads it")

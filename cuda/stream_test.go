@@ -228,6 +228,31 @@ func TestWaitComesBackWhenTimeIsUp(t *testing.T) {
 	assert.Equal(t, calls, faketest.Count(""), "a done event is not asked about again")
 }
 
+// Waits for a GPU and for a block ask the context first, and end with the work.
+func TestSynchronizeAsksItsContext(t *testing.T) {
+	clean(t)
+	b := take(t, cuda.DeviceMemory, 4096, 0)
+	defer b.Free()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	faketest.Hold(1)
+	require.NoError(t, on(0, 0).Set(b.Address(), 1, 7, 4096))
+	require.NoError(t, b.RecordUse(on(0, 0)))
+	calls := faketest.Count("")
+	assert.ErrorIs(t, cuda.Synchronize(ended, 0), context.Canceled)
+	assert.ErrorIs(t, b.Synchronize(ended), context.Canceled)
+	assert.Equal(t, calls, faketest.Count(""), "the driver is not asked")
+	assert.Zero(t, faketest.Look(b.Address(), 1)[0])
+	may, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	require.NoError(t, b.Synchronize(may))
+	assert.Equal(t, byte(7), faketest.Look(b.Address(), 1)[0])
+	require.NoError(t, cuda.Synchronize(may, 0))
+	assert.Error(t, cuda.Synchronize(may, 77))
+	var none context.Context
+	assert.NoError(t, cuda.Synchronize(none, 0))
+}
+
 // Threads take blocks on streams of theirs, write them asynchronously, read them back and
 // let them go while work is in flight. Were a block given to another stream too early, its
 // bytes would be those of another thread.

@@ -7,7 +7,7 @@ import (
 )
 
 func attachAndFree(b *testing.B, at string) {
-	a, err := share.Attach(at, "a", share.ReadOnly)
+	a, err := share.Attach(b.Context(), at, "a", share.ReadOnly)
 	if err != nil {
 		b.Error(err)
 		return

@@ -1,27 +1,33 @@
 package share
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 	"strconv"
 	"syscall"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
-// Names lists what the server of an address offers, sorted.
-func Names(address string) ([]string, error) {
+// Names lists what the server of an address offers, sorted. The context, which may be nil, ends the
+// waiting for the server, which takes 10 seconds at most.
+func Names(ctx context.Context, address string) ([]string, error) {
+	if err := stop.Asked(ctx); err != nil {
+		return nil, err
+	}
 	file, err := path(address)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(file)
+	conn, err := dial(ctx, file)
 	if err != nil {
 		return nil, err
 	}
 	defer closeConn(conn)
 	var got answer
-	memory, err := ask(conn, request{Version: version, Op: "names"}, &got)
+	memory, err := ask(ctx, conn, request{Version: version, Op: "names"}, &got)
 	if memory >= 0 {
 		closeFile(memory)
 	}
@@ -29,18 +35,22 @@ func Names(address string) ([]string, error) {
 }
 
 // Attach maps an array that a server offers, without touching a page. ReadWrite is for arrays that
-// are offered so. Free gives the array back, and the server counts one holder less at once.
-func Attach(address, name string, access Access) (*Array, error) {
+// are offered so. Free gives the array back, and the server counts one holder less at once. The
+// context, which may be nil, ends the waiting for the server, which takes 10 seconds at most.
+func Attach(ctx context.Context, address, name string, access Access) (*Array, error) {
+	if err := stop.Asked(ctx); err != nil {
+		return nil, err
+	}
 	file, err := path(address)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		conn, used, err := connect(file)
+		conn, used, err := connect(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		a, err := conn.attach(name, access)
+		a, err := conn.attach(ctx, name, access)
 		if err == nil {
 			return a, nil
 		}
@@ -51,10 +61,10 @@ func Attach(address, name string, access Access) (*Array, error) {
 	}
 }
 
-func (c connection) attach(name string, access Access) (*Array, error) {
+func (c connection) attach(ctx context.Context, name string, access Access) (*Array, error) {
 	var got answer
 	r := request{Version: version, Op: "attach", Name: name, Writable: bool(access)}
-	file, err := ask(c.UnixConn, r, &got)
+	file, err := ask(ctx, c.UnixConn, r, &got)
 	if err != nil {
 		return nil, err
 	}

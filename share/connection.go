@@ -1,6 +1,7 @@
 package share
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
 // patience is how long a client and a server wait for one another.
@@ -31,7 +33,7 @@ const mostIdle = 4
 
 // connect takes a connection that waits, or makes one; used says that the server may have ended it
 // meanwhile.
-func connect(file string) (c connection, used bool, err error) {
+func connect(ctx context.Context, file string) (c connection, used bool, err error) {
 	server, err := os.Stat(file)
 	if err != nil {
 		return connection{}, false, refused(file, err)
@@ -42,7 +44,7 @@ func connect(file string) (c connection, used bool, err error) {
 		}
 		closeConn(c.UnixConn)
 	}
-	conn, err := dial(file)
+	conn, err := dial(ctx, file)
 	return connection{conn, server}, false, err
 }
 
@@ -78,32 +80,35 @@ func ended(err error) bool {
 		errors.Is(err, syscall.ECONNRESET)
 }
 
-func dial(file string) (*net.UnixConn, error) {
-	until := time.Now().Add(patience)
-	conn, err := net.DialTimeout("unix", file, patience)
-	for errors.Is(err, syscall.EAGAIN) && time.Now().Before(until) { // too many wait to be accepted
-		time.Sleep(time.Millisecond)
-		conn, err = net.DialTimeout("unix", file, patience)
+func dial(ctx context.Context, file string) (*net.UnixConn, error) {
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	if err != nil {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(within, "unix", file)
+	for errors.Is(err, syscall.EAGAIN) && within.Err() == nil { // too many wait to be accepted
+		time.Sleep(time.Millisecond)
+		conn, err = d.DialContext(within, "unix", file)
+	}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, refused(file, err)
 	}
 	return conn.(*net.UnixConn), nil
 }
 
 // ask sends a request and reads the answer; an answer that is an error is one.
-func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
-	err = conn.SetDeadline(time.Now().Add(patience))
-	if err == nil {
-		err = send(conn, encode(r), -1)
-	}
-	if err != nil {
-		return -1, silent(err)
-	}
-	file, err = receiveFile(conn, got)
+func ask(ctx context.Context, conn *net.UnixConn, r request, got *answer) (file int, err error) {
+	file, err = exchange(ctx, conn, r, got)
 	switch {
+	case err != nil && stop.Asked(ctx) != nil:
+		return -1, ctx.Err()
 	case err != nil:
-		return file, silent(err)
+		return -1, silent(err)
 	case got.Version != version:
 		err = alloc.ErrInvalid.Errorf(
 			"the server has version %d of the protocol; this client has %d",
@@ -116,6 +121,20 @@ func ask(conn *net.UnixConn, r request, got *answer) (file int, err error) {
 		file = -1
 	}
 	return file, err
+}
+
+// exchange gives no descriptor with an error.
+func exchange(ctx context.Context, conn *net.UnixConn, r request, got *answer) (file int,
+	err error) {
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return -1, err
+	}
+	through := stop.When(ctx, func() { _ = conn.SetDeadline(time.Now()) }) // ends reading
+	defer func() { _ = through() }()                                       // the answer counts
+	if err := send(conn, encode(r), -1); err != nil {
+		return -1, err
+	}
+	return receiveFile(conn, got)
 }
 
 func silent(err error) error {

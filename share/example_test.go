@@ -64,7 +64,7 @@ func field(backend string, shape ...int64) (*share.Array, error) {
 }
 
 func client(address string) error {
-	heat, err := share.Attach(address, "heat", share.ReadWrite)
+	heat, err := share.Attach(context.Background(), address, "heat", share.ReadWrite)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 		require.NoError(t, send(server, sent, file))
 		require.NoError(t, server.CloseWrite())
-		got, err := connection{UnixConn: client}.attach("a", Access(writable))
+		got, err := connection{UnixConn: client}.attach(t.Context(), "a", Access(writable))
 		if err == nil {
 			checkWithin(t, got)
 			got.Free()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
 // Access tells whether clients may write an array.
@@ -206,9 +207,13 @@ func (s *Server) Holders(name string) int {
 }
 
 // Wait returns when an array has been attached and no client holds the array any more, because all
-// of them freed it or have ended. Their writes are seen then.
+// of them freed it or have ended. Their writes are seen then. The context, which may be nil, is
+// asked first and while the server waits.
 func (s *Server) Wait(ctx context.Context, name string) error {
 	for {
+		if err := stop.Asked(ctx); err != nil {
+			return err
+		}
 		s.mu.Lock()
 		o, changed := s.offers[name], s.changed
 		if o == nil {
@@ -221,7 +226,7 @@ func (s *Server) Wait(ctx context.Context, name string) error {
 			return nil
 		}
 		select {
-		case <-ctx.Done():
+		case <-stop.Done(ctx):
 			return ctx.Err()
 		case <-changed:
 		}

@@ -55,7 +55,7 @@ func TestAClientReadsAndWritesTheSameMemory(t *testing.T) {
 	*first(salt) = 34.5
 	require.NoError(t, server.Offer("salt", salt, share.ReadWrite))
 
-	client, err := share.Attach(at, "salt", share.ReadWrite)
+	client, err := share.Attach(t.Context(), at, "salt", share.ReadWrite)
 	require.NoError(t, err)
 	assert.Equal(t, 34.5, *first(client))
 	*first(client) = 35
@@ -68,7 +68,7 @@ func TestAClientReadsAndWritesTheSameMemory(t *testing.T) {
 	assert.True(t, client.Writable())
 	aligned := uintptr(view.Data) + uintptr(2*view.Strides[0]+2*view.Strides[1])
 	assert.Zero(t, aligned%uintptr(plan.ByteAlignment()))
-	names, err := share.Names(at)
+	names, err := share.Names(t.Context(), at)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"salt"}, names)
 
@@ -84,9 +84,9 @@ func TestWhatIsOfferedForReadingCannotBeWritten(t *testing.T) {
 	a := array(t, 1000)
 	require.NoError(t, server.Offer("a", a, share.ReadOnly))
 	*first(a) = 1
-	_, err := share.Attach(at, "a", share.ReadWrite)
+	_, err := share.Attach(t.Context(), at, "a", share.ReadWrite)
 	assert.ErrorContains(t, err, `"a" is offered for reading only`)
-	client, err := share.Attach(at, "a", share.ReadOnly)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	defer client.Free()
 	assert.False(t, client.Writable())
@@ -124,17 +124,17 @@ func TestMemoryOutlivesItsArrayAndItsServer(t *testing.T) {
 	require.NoError(t, server.Offer("a", a, share.ReadWrite))
 	*first(a) = 3
 	a.Free()
-	client, err := share.Attach(at, "a", share.ReadOnly)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	require.NoError(t, server.Withdraw("a"))
-	_, err = share.Attach(at, "a", share.ReadOnly)
+	_, err = share.Attach(t.Context(), at, "a", share.ReadOnly)
 	assert.ErrorContains(t, err, `"a" is not offered`)
 	require.NoError(t, server.Close())
 	require.NoError(t, server.Close())
 	assert.Equal(t, 3.0, *first(client))
 	client.Free()
 	assert.ErrorIs(t, server.Offer("a", array(t, 1), share.ReadOnly), alloc.ErrInvalid)
-	_, err = share.Attach(at, "a", share.ReadOnly)
+	_, err = share.Attach(t.Context(), at, "a", share.ReadOnly)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -144,7 +144,7 @@ func TestWaitEndsWithItsContextAndItsOffer(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	assert.ErrorIs(t, server.Wait(short, "a"), context.DeadlineExceeded)
-	client, err := share.Attach(at, "a", share.ReadOnly)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	defer client.Free()
 	ended := make(chan error)
@@ -164,7 +164,7 @@ func TestAThousandClients(t *testing.T) {
 	for worker := range 20 {
 		all.Go(func() {
 			for i := worker; i < len(clients); i += 20 {
-				c, err := share.Attach(at, "a", share.Access(i%2 == 0))
+				c, err := share.Attach(t.Context(), at, "a", share.Access(i%2 == 0))
 				if assert.NoError(t, err) {
 					assert.Equal(t, 7.0, *first(c))
 				}
@@ -185,7 +185,7 @@ func TestNoPageIsTouched(t *testing.T) {
 	server, at := listening(t)
 	a := array(t, 1<<29) // 4 GB
 	require.NoError(t, server.Offer("a", a, share.ReadWrite))
-	client, err := share.Attach(at, "a", share.ReadWrite)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadWrite)
 	require.NoError(t, err)
 	defer client.Free()
 	file := descriptor(t, at, "a")
@@ -218,7 +218,7 @@ func TestASocketOfADeadServerIsReplacedAndOneOfALiveServerIsNot(t *testing.T) {
 	other, err := share.Listen(at, share.Options{})
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
-	_, err = share.Names(at) // the other's socket is left
+	_, err = share.Names(t.Context(), at) // the other's socket is left
 	assert.NoError(t, err)
 	require.NoError(t, other.Close())
 	assert.NoFileExists(t, file)
@@ -263,9 +263,9 @@ func TestWrongArguments(t *testing.T) {
 			_, err := share.Listen("/tmp/x", share.Options{})
 			return err
 		},
-		`"unix:"; give "unix:"`:   func() error { _, err := share.Names("unix:"); return err },
-		`"unix:@x"; give "unix:"`: func() error { _, err := share.Names("unix:@x"); return err },
-		"at most 107":             func() error { _, err := share.Names(long); return err },
+		`"unix:"; give "unix:"`:   func() error { _, err := share.Names(t.Context(), "unix:"); return err },
+		`"unix:@x"; give "unix:"`: func() error { _, err := share.Names(t.Context(), "unix:@x"); return err },
+		"at most 107":             func() error { _, err := share.Names(t.Context(), long); return err },
 		"permission bits": func() error {
 			_, err := share.Listen(at+"2", share.Options{Mode: os.ModeSetuid | 0o600})
 			return err
@@ -303,7 +303,7 @@ func TestWrongArguments(t *testing.T) {
 		invalid := errors.Is(err, alloc.ErrInvalid)
 		assert.True(t, invalid || errors.Is(err, alloc.ErrUnavailable), want)
 	}
-	client, err := share.Attach(at, "a", share.ReadOnly)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	assert.ErrorContains(t, server.Offer("b", client, share.ReadOnly), "it was freed, or attached")
 	client.Free()
@@ -323,7 +323,7 @@ func TestEveryTypeAndShape(t *testing.T) {
 			name := string(rune('A' + names))
 			names++
 			require.NoError(t, server.Offer(name, a, share.ReadWrite))
-			client, err := share.Attach(at, name, share.ReadWrite)
+			client, err := share.Attach(t.Context(), at, name, share.ReadWrite)
 			require.NoError(t, err)
 			view := client.View()
 			assert.Equal(t, element, view.Type)
@@ -348,7 +348,7 @@ func TestElementsInGo(t *testing.T) {
 	require.NoError(t, points.Domain().Fill(2))
 	points.Set(3, 3, 4)
 	require.NoError(t, server.Offer("a", a, share.ReadOnly))
-	client, err := share.Attach(at, "a", share.ReadOnly)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	defer client.Free()
 	seen, err := share.Grid[float64](client)

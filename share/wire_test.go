@@ -1,12 +1,14 @@
 package share_test
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"testing"
@@ -76,7 +78,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	_, err = half.Write(framed(`{"version": 1, "op": "names"}`)[:9])
 	require.NoError(t, err)
 	require.NoError(t, half.Close())
-	_, err = share.Names(at)
+	_, err = share.Names(t.Context(), at)
 	assert.NoError(t, err)
 	assert.Zero(t, server.Holders("a"))
 }
@@ -158,7 +160,7 @@ func TestSizesThatLie(t *testing.T) {
 		}
 		text, err := json.Marshal(map[string]any{"version": 1, "array": answer})
 		require.NoError(t, err)
-		a, err := share.Attach(lying(t, string(text), file), "a", share.ReadOnly)
+		a, err := share.Attach(t.Context(), lying(t, string(text), file), "a", share.ReadOnly)
 		if err == nil {
 			a.Free()
 		}
@@ -200,7 +202,7 @@ func TestSizesThatLie(t *testing.T) {
 	} {
 		assert.ErrorContains(t, attach(each.change, memory), each.want, "%v", each.change)
 	}
-	_, err = share.Names(lying(t, `{"version": 2}`, memory))
+	_, err = share.Names(t.Context(), lying(t, `{"version": 2}`, memory))
 	assert.ErrorContains(t, err, "version 2")
 	assert.ErrorContains(t, attach(nil, -1), "no description with a descriptor")
 	assert.ErrorContains(t, attach(nil, int(loose.Fd())), "not sealed")
@@ -262,7 +264,7 @@ func TestAConnectionServesTheNextAttach(t *testing.T) {
 	attach := func(n int) {
 		held := make([]*share.Array, n)
 		for i := range held {
-			held[i], err = share.Attach(at, "a", share.ReadOnly)
+			held[i], err = share.Attach(t.Context(), at, "a", share.ReadOnly)
 			require.NoError(t, err)
 		}
 		for _, a := range held {
@@ -285,7 +287,7 @@ func TestAConnectionServesTheNextAttach(t *testing.T) {
 	seen(1, 1, 10, 10)
 	attach(6)
 	seen(6, 4, 16, 16) // four wait
-	_, err = share.Attach(real, "a", share.ReadWrite)
+	_, err = share.Attach(t.Context(), real, "a", share.ReadWrite)
 	assert.ErrorContains(t, err, "reading only")
 	seen(6, 0, 16, 16) // those of another server are closed
 }
@@ -296,13 +298,13 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 		server, err := share.Listen(at, share.Options{})
 		require.NoError(t, err)
 		require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
-		a, err := share.Attach(at, "a", share.ReadOnly)
+		a, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 		require.NoError(t, err)
 		assert.Equal(t, 1, server.Holders("a"))
 		a.Free()
 		require.NoError(t, server.Wait(t.Context(), "a"))
 		require.NoError(t, server.Close())
-		_, err = share.Attach(at, "a", share.ReadOnly)
+		_, err = share.Attach(t.Context(), at, "a", share.ReadOnly)
 		assert.ErrorIs(t, err, os.ErrNotExist)
 	}
 	// A server that the file is not of any more lives on: its connections are not used.
@@ -310,7 +312,7 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, old.Close()) }()
 	require.NoError(t, old.Offer("a", array(t, 4), share.ReadOnly))
-	a, err := share.Attach(at, "a", share.ReadOnly)
+	a, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	a.Free()
 	require.NoError(t, old.Wait(t.Context(), "a"))
@@ -319,7 +321,7 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, other.Close()) }()
 	require.NoError(t, other.Offer("a", array(t, 5), share.ReadOnly))
-	a, err = share.Attach(at, "a", share.ReadOnly)
+	a, err = share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	defer a.Free()
 	assert.Equal(t, []int64{5}, a.View().Shape)
@@ -331,10 +333,28 @@ func TestAServerThatEndsWhileAnArrayIsHeld(t *testing.T) {
 	server, at := listening(t)
 	a := array(t, 4)
 	require.NoError(t, server.Offer("a", a, share.ReadWrite))
-	client, err := share.Attach(at, "a", share.ReadWrite)
+	client, err := share.Attach(t.Context(), at, "a", share.ReadWrite)
 	require.NoError(t, err)
 	require.NoError(t, server.Close())
 	*first(client) = 3
 	client.Free()
 	assert.Equal(t, 3.0, *first(a))
+}
+
+// A server that accepts and never answers holds a client until the client's context ends.
+func TestAContextEndsTheWaitForAServer(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "mute")
+	listener, err := net.Listen("unix", at)
+	require.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = share.Attach(soon, "unix:"+at, "a", share.ReadOnly)
+	assert.Equal(t, context.DeadlineExceeded, err)
+	_, err = share.Names(soon, "unix:"+at)
+	assert.Equal(t, context.DeadlineExceeded, err, "asked first")
+	ended, end := context.WithCancel(t.Context())
+	time.AfterFunc(20*time.Millisecond, end)
+	_, err = share.Names(ended, "unix:"+at)
+	assert.Equal(t, context.Canceled, err)
 }

@@ -1,7 +1,12 @@
 // Package stop asks the context of long work, and ends the work with it.
 package stop
 
-import "context"
+import (
+	"context"
+	"errors"
+
+	"gridbuf/internal/message"
+)
 
 // Asked is the context's error; nil while the work may go on, and without a context.
 func Asked(ctx context.Context) error {
@@ -33,4 +38,35 @@ func When(ctx context.Context, end func()) (through func() error) {
 		<-called
 		return ctx.Err()
 	}
+}
+
+// Waiting gives the error of a wait that nothing can end, or that of the context where the context
+// ends first: the wait then goes on alone, on a goroutine of its own.
+func Waiting(ctx context.Context, wait func() error) error {
+	if ctx == nil || ctx.Done() == nil {
+		return wait()
+	}
+	through := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				through <- errors.New(message.Panic(r))
+			}
+		}()
+		through <- wait()
+	}()
+	select {
+	case err := <-through:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Done is the channel that the end of a context closes; nil without a context.
+func Done(ctx context.Context) <-chan struct{} {
+	if ctx == nil {
+		return nil
+	}
+	return ctx.Done()
 }
