@@ -45,18 +45,19 @@ def completed(
 
 def sections(docstring: str) -> dict[str, str]:
     """The text under each title, without indentation; text before the first title is under ''."""
-    first, *others = docstring.rstrip().split("\n")
-    indent = " " * next((len(line) - len(line.lstrip(" ")) for line in others if line.strip()), 0)
-    lines = [first, *(line.removeprefix(indent) for line in others)]
-    found, title, ruled = {"": ""}, "", False
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        if ruled:  # the dashes below a title
-            ruled = False
-        elif line.isalpha() and below and not below.strip("-"):
-            title, ruled = line, True
-            found[title] = ""
-        else:
-            found[title] += f"{line}\n"
+    first, _, others = docstring.rstrip().partition("\n")
+    body = others.lstrip("\n")
+    indent = body[: len(body) - len(body.lstrip(" "))]
+    text = f"{first}\n{others}\n".replace(f"\n{indent}", "\n")
+    found, title, start = {}, "", 0
+    rule = text.find("\n---")
+    while rule >= 0:  # the dashes below a title, or a line of a table
+        above, below = text.rfind("\n", 0, rule) + 1, text.find("\n", rule + 1)
+        if text[above:rule].isalpha() and not text[rule + 1 : below].strip("-"):
+            found[title] = text[start:above]
+            title, start = text[above:rule], below + 1
+        rule = text.find("\n---", below)
+    found[title] = text[start:]
     return found
 
 

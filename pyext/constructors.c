@@ -97,7 +97,7 @@ PyObject *gb_py_plan(PyObject *self, PyObject *const *args, Py_ssize_t nargs, Py
 }
 
 /* unmet(data, shape, dtype, **spec): None, or the first requirement that data misses: (word, plan
- * of a new array, boundary, bytes after one). The messages are in gridbuf/checks.py. */
+ * of a new array, boundary, bytes after one). The messages are in gridbuf/requirements.py. */
 PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     static const gb_py_signature sig = {
         "unmet", {GB_PY_ARG_DATA, GB_PY_ARG_SHAPE, GB_PY_ARG_DTYPE}, 3,

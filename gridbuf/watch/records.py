@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from gridbuf import _core
-from gridbuf.checks import order_of
+from gridbuf.compared import order_of
 from gridbuf.strides import boundary, slowest_first
 from gridbuf.watch.lines import Line
 

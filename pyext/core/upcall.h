@@ -20,7 +20,7 @@
     X(GB_PY_UP_FILL, "gridbuf.copies", "_fill_any")                            \
     X(GB_PY_UP_CONVERTED, "gridbuf.copies", "_converted")                      \
     X(GB_PY_UP_WHOLE, "gridbuf.named.arguments", "WHOLE")                      \
-    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.checks", "check_require")               \
+    X(GB_PY_UP_CHECK_REQUIRE, "gridbuf.requirements", "check_require")         \
     X(GB_PY_UP_SUGGESTION, "gridbuf.validation", "suggestion")                 \
     X(GB_PY_UP_TYPE_AT, "gridbuf.field", "type_at")                            \
     X(GB_PY_UP_COPY_OF_FIELD, "gridbuf.field", "copy")                         \

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from in_child import python
 
 import gridbuf as gb
 
@@ -127,3 +128,15 @@ def test_a_domain_that_a_field_cannot_know() -> None:
     with pytest.raises(ValueError, match="gt_domain: the Field has the indices IJ and no K"):
         _ = gb.Field.zeros((3, 4), dims="IJ").gt_domain
     assert gb.Field.zeros((3, 4, 5), dims="IJK").gt_domain == (3, 4, 5)
+
+
+def test_modules_of_checks_are_imported_by_the_first_check() -> None:
+    code = """
+    import sys
+    import gridbuf as gb
+    needed = {"gridbuf.compared", "gridbuf.requirements", "gridbuf.strides"}
+    assert not needed & set(sys.modules)
+    f = gb.Field(gb.zeros((3, 4), backend="F"), require={"backend": "F"})
+    assert gb.check(f, backend="F").ok and needed <= set(sys.modules)
+    """
+    python(code)

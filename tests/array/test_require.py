@@ -12,7 +12,7 @@ import pytest
 
 import gridbuf as gb
 import gridbuf as gridbuf  # the name that the error's call uses
-from gridbuf.checks import KEYS
+from gridbuf.requirements import KEYS
 
 IJK = ("I", "J", "K")
 
