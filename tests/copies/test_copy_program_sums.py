@@ -46,6 +46,30 @@ def test_sums(char: str, mode: int) -> None:
         assert same_bits(source, left)
 
 
+@pytest.mark.parametrize("mode", [ADD, ADD | SIGN])
+@pytest.mark.parametrize("char", NUMBERS)
+def test_sums_of_dense_rows(char: str, mode: int) -> None:
+    """Of any length and place in memory; rows that overlap go element by element in its order."""
+    if mode & SIGN and char == "?":
+        pytest.skip("bools are not subtracted")
+    rng = np.random.default_rng(ord(char))
+    for n in [*range(1, 20), 33, 130]:
+        for to, by in ((0, 0), (1, 0), (3, 2)):
+            total, other = numbers(rng, (n + 3,), char), numbers(rng, (n + 3,), char)
+            dst, src = total[to : to + n], other[by : by + n]
+            wanted = expected(total, dst, dst - src if mode & SIGN else dst + src)
+            copy(dst, total, src, other, mode)
+            assert np.array_equal(total, wanted), (n, to, by)
+    for shift in (1, 2, 5, 17):
+        values = numbers(rng, (60,), char)
+        wanted = values.copy()
+        for i in range(60 - shift):
+            x, y = wanted[i + shift : i + shift + 1], wanted[i : i + 1]
+            wanted[i + shift] = (x - y if mode & SIGN else x + y)[0]
+        copy(values[shift:], values, values[:-shift], values, mode)
+        assert np.array_equal(values, wanted), shift
+
+
 def test_sums_of_halves_are_numpys() -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     rng = np.random.default_rng(0)
