@@ -92,8 +92,6 @@ gb_cu_key gb_cu_key_of(gb_cuda_stream stream);
 /* Both with the context current. The second: an event of all streams; NULL: the driver cannot. */
 gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e);
 gb_cuda_event *gb_cu_record_all(gb_cu_device *d, int device);
-/* Whether all later work on the queue comes after the event without a wait. */
-int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on);
 int gb_cu_all_done(gb_cuda_event **events); /* drops finished events; whether none is left */
 void gb_cu_forget(gb_cuda_event **events);  /* drops all */
 

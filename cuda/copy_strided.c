@@ -7,11 +7,25 @@
 #define SMALL ((int64_t)1 << 20) /* bytes of pageable memory left to the driver's own staging */
 #define CHUNK_MIN ((int64_t)256 << 10)
 #define CHUNK_MAX ((int64_t)8 << 20)
+#define DIRECT_CALLS 32 /* of the driver for one copy; beyond, a kernel or the host lays out */
 #define RING 3
 #define SLICE (20 * 1000 * 1000ll) /* ns between two calls of yield */
 
-int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data,
-                    gb_cuda_error *e) {
+/* Side a of the pair is the GPU's. Converts where the types differ. */
+typedef struct staged_move {
+    int direction; /* GB_CUDA_UPLOAD or GB_CUDA_DOWNLOAD */
+    int pinned;    /* the host's side can be moved as it is */
+    const gb_cu_pair *pair;
+    uint64_t device;
+    char *host;
+    int64_t device_item, host_item;
+    int device_type, host_type;
+    gb_cuda_queue on;
+} staged_move;
+
+/* A temporary block of the job, at *data. */
+static int temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data,
+                     gb_cuda_error *e) {
     gb_cuda_request request = {.kind = kind,
                                .device = on.device,
                                .span = bytes,
@@ -71,7 +85,7 @@ static int64_t chunk_bytes(int64_t bytes) {
 }
 
 /* Lays out between a slot (side a) and the caller's memory (side b). */
-static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, gb_cuda_error *e) {
+static int lay_out_slot(const gb_cuda_job *job, const staged_move *s, slot *at, gb_cuda_error *e) {
     int64_t shape[GB_COPY_DIMS + 1], in_slot[GB_COPY_DIMS + 1], outside[GB_COPY_DIMS + 1];
     gb_cu_pair_lists(&at->packed, shape, in_slot, outside);
     gb_copy_view staging = {at->data,        s->device_item, s->device_type,
@@ -82,7 +96,7 @@ static int lay_out_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at,
 }
 
 /* Waits for the slot's move; of a download the slot is then laid out. */
-static int finish_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, gb_cuda_error *e) {
+static int finish_slot(const gb_cuda_job *job, const staged_move *s, slot *at, gb_cuda_error *e) {
     if (!at->event) return 0;
     int bad = wait_for(job, at->event, e);
     gb_cuda_release_event(at->event);
@@ -92,7 +106,7 @@ static int finish_slot(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, 
 
 /* Moves the axes from `level` on, `n` elements of the level itself; device and host are the
  * addresses of the first element. */
-static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int level, int64_t n,
+static int chunk(const gb_cuda_job *job, const staged_move *s, slot *at, int level, int64_t n,
                  uint64_t device, char *host, gb_cuda_error *e) {
     int64_t shape[GB_COPY_DIMS + 1], far[GB_COPY_DIMS + 1], near[GB_COPY_DIMS + 1],
         item = s->device_item, step = item;
@@ -118,7 +132,7 @@ static int chunk(const gb_cuda_job *job, const gb_cu_staged *s, slot *at, int le
 
 /* ---- all chunks ---- */
 
-static int chunks(const gb_cuda_job *job, const gb_cu_staged *s, ring *r, int level, int64_t rows,
+static int chunks(const gb_cuda_job *job, const staged_move *s, ring *r, int level, int64_t rows,
                   gb_cuda_error *e) {
     const gb_cu_pair *p = s->pair;
     int64_t index[GB_COPY_DIMS + 1] = {0}, total = p->size, seen = 0, below = 1;
@@ -142,7 +156,7 @@ static int chunks(const gb_cuda_job *job, const gb_cu_staged *s, ring *r, int le
     }
 }
 
-static int in_chunks(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) {
+static int in_chunks(gb_cuda_job *job, const staged_move *s, gb_cuda_error *e) {
     const gb_cu_pair *p = s->pair;
     int64_t room = chunk_bytes(p->size * s->device_item), below = s->device_item;
     int level = p->ndim ? p->ndim - 1 : 0;
@@ -153,7 +167,7 @@ static int in_chunks(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) 
     int bad = 0;
     for (int i = 0; i < r.count && !bad; i++) {
         uint64_t data = 0;
-        bad = gb_cu_temporary(job, GB_CUDA_PINNED, rows * below, s->on, &data, e);
+        bad = temporary(job, GB_CUDA_PINNED, rows * below, s->on, &data, e);
         r.slots[i].data = (char *)(uintptr_t)data;
     }
     if (!bad) bad = chunks(job, s, &r, level, rows, e);
@@ -164,11 +178,11 @@ static int in_chunks(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) 
     return bad;
 }
 
-int gb_cu_staged_copy(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e) {
+static int staged_copy(gb_cuda_job *job, const staged_move *s, gb_cuda_error *e) {
     const gb_cu_pair *p = s->pair;
     int same = s->device_type == s->host_type && s->device_item == s->host_item;
     if (p->size == 0) return 0;
-    if (!same || gb_cu_pair_calls(p, s->device_item) > GB_CU_DIRECT_CALLS ||
+    if (!same || gb_cu_pair_calls(p, s->device_item) > DIRECT_CALLS ||
         (!s->pinned && p->size * s->device_item > SMALL))
         return in_chunks(job, s, e);
     if (gb_cu_pair_move(p, s->direction, s->device, (uint64_t)(uintptr_t)s->host, s->device_item,
@@ -195,7 +209,7 @@ static int within(gb_cuda_job *job, gb_cuda_error *e) {
     if (!gb_cu_pair_overlaps(&p, dst, src, item))
         return gb_cu_pair_relayout(&p, dst, src, item, on, e);
     gb_cu_pair into = gb_cu_pair_packed(&p, item, 0), out = gb_cu_pair_packed(&p, item, 1);
-    if (gb_cu_temporary(job, GB_CUDA_DEVICE, p.size * item, on, &middle, e) ||
+    if (temporary(job, GB_CUDA_DEVICE, p.size * item, on, &middle, e) ||
         gb_cu_pair_relayout(&into, middle, src, item, on, e))
         return -1;
     return gb_cu_pair_relayout(&out, dst, middle, item, on, e);
@@ -214,10 +228,10 @@ static int across(gb_cuda_job *job, gb_cuda_error *e) {
     gb_cu_pair into = gb_cu_pair_packed(&p, item, 0), out = gb_cu_pair_packed(&p, item, 1);
     int as_is = job->src.kind == GB_CUDA_DEVICE && gb_cu_pair_is_packed(&into),
         in_place = job->dst.kind == GB_CUDA_DEVICE && gb_cu_pair_is_packed(&out);
-    if (!as_is && (gb_cu_temporary(job, GB_CUDA_DEVICE, bytes, from, &packed, e) ||
+    if (!as_is && (temporary(job, GB_CUDA_DEVICE, bytes, from, &packed, e) ||
                    gb_cu_pair_relayout(&into, packed, src, item, from, e)))
         return -1;
-    if ((!in_place && gb_cu_temporary(job, GB_CUDA_DEVICE, bytes, on, &arrived, e)) ||
+    if ((!in_place && temporary(job, GB_CUDA_DEVICE, bytes, on, &arrived, e)) ||
         gb_cuda_stream_wait_stream(on, from, e))
         return -1;
     if (gb_cuda_copy_peer(arrived, packed, from.device, bytes, on, e)) return -1;
@@ -232,7 +246,7 @@ static int is_on_gpu(const gb_cuda_side *side) {
 }
 
 /* Instead of many small moves the bytes travel in the host's order, and a kernel lays them out. */
-static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strides,
+static int by_kernel(gb_cuda_job *job, staged_move s, const int64_t *near_strides,
                      const int64_t *far_strides, gb_cuda_error *e) {
     gb_cu_pair h, bus, kernel;
     int64_t shape[GB_COPY_DIMS + 1], near[GB_COPY_DIMS + 1], far[GB_COPY_DIMS + 1],
@@ -241,7 +255,7 @@ static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strid
     gb_cu_pair_make(&h, job->ndim, job->shape, near_strides, far_strides);
     gb_cu_pair_pack(&h, item, dense);
     gb_cu_pair_lists(&h, shape, near, far);
-    if (gb_cu_temporary(job, GB_CUDA_DEVICE, h.size * item, s.on, &middle, e)) return -1;
+    if (temporary(job, GB_CUDA_DEVICE, h.size * item, s.on, &middle, e)) return -1;
     gb_cu_pair_make(&bus, h.ndim, shape, dense, near);
     bus.b_at += h.a_at;
     s.pair = &bus;
@@ -250,11 +264,11 @@ static int by_kernel(gb_cuda_job *job, gb_cu_staged s, const int64_t *near_strid
         gb_cu_pair_make(&kernel, h.ndim, shape, dense, far);
         kernel.b_at += h.b_at;
         if (gb_cu_pair_relayout(&kernel, middle, gpu, item, s.on, e)) return -1;
-        return gb_cu_staged_copy(job, &s, e);
+        return staged_copy(job, &s, e);
     }
     gb_cu_pair_make(&kernel, h.ndim, shape, far, dense);
     kernel.a_at += h.b_at;
-    if (gb_cu_staged_copy(job, &s, e)) return -1;
+    if (staged_copy(job, &s, e)) return -1;
     return gb_cu_pair_relayout(&kernel, gpu, middle, item, s.on, e);
 }
 
@@ -267,27 +281,27 @@ static int between(gb_cuda_job *job, gb_cuda_error *e) {
     const gb_cuda_side *gpu = up ? &job->dst : &job->src, *host = up ? &job->src : &job->dst;
     gb_cu_pair p;
     gb_cu_pair_make(&p, job->ndim, job->shape, gpu->strides, host->strides);
-    gb_cu_staged s = {.direction = up ? GB_CUDA_UPLOAD : GB_CUDA_DOWNLOAD,
-                      .pinned = host->kind == GB_CUDA_PINNED,
-                      .pair = &p,
-                      .device = gpu->data,
-                      .host = (char *)(uintptr_t)host->data,
-                      .device_item = gpu->itemsize,
-                      .host_item = host->itemsize,
-                      .device_type = gpu->type,
-                      .host_type = host->type,
-                      .on = gpu->on};
+    staged_move s = {.direction = up ? GB_CUDA_UPLOAD : GB_CUDA_DOWNLOAD,
+                     .pinned = host->kind == GB_CUDA_PINNED,
+                     .pair = &p,
+                     .device = gpu->data,
+                     .host = (char *)(uintptr_t)host->data,
+                     .device_item = gpu->itemsize,
+                     .host_item = host->itemsize,
+                     .device_type = gpu->type,
+                     .host_type = host->type,
+                     .on = gpu->on};
     int converts = gpu->type != host->type || gpu->itemsize != host->itemsize;
     if ((converts || !s.pinned) && wait_on_host(host, e)) return -1;
-    if (p.size == 0 || converts || gb_cu_pair_calls(&p, gpu->itemsize) <= GB_CU_DIRECT_CALLS)
-        return gb_cu_staged_copy(job, &s, e);
+    if (p.size == 0 || converts || gb_cu_pair_calls(&p, gpu->itemsize) <= DIRECT_CALLS)
+        return staged_copy(job, &s, e);
     if (gb_cuda_kernels(gpu->on.device, e) && e->status == GB_CUDA_NO_KERNELS)
-        return gb_cu_staged_copy(job, &s, e);
+        return staged_copy(job, &s, e);
     if (by_kernel(job, s, host->strides, gpu->strides, e) == 0) return 0;
     if (e->status != GB_CUDA_NO_MEMORY && e->status != GB_CUDA_OVER_LIMIT) return -1;
     /* No room on the GPU for a temporary: the host lays out. */
     if (wait_on_host(host, e)) return -1;
-    return gb_cu_staged_copy(job, &s, e);
+    return staged_copy(job, &s, e);
 }
 
 int gb_cuda_copy_strided(gb_cuda_job *job, gb_cuda_error *e) {

@@ -93,7 +93,7 @@ static void in_child(void) {
     gb_cu_in_child = 1;
 }
 
-int gb_cu_watch_fork(void) {
+static int watch_fork(void) {
     static int watching;
     if (!watching) pthread_atfork(before, in_parent, in_child);
     watching = 1;
@@ -160,7 +160,7 @@ static int start(gb_cuda_error *e) {
                           "NVIDIA GPU and its driver",
                           dlerror());
     /* Never closed, also after an error: a driver that has begun to initialise is not unloaded. */
-    return resolve(library, path, e) || initialise(e) ? -1 : gb_cu_watch_fork();
+    return resolve(library, path, e) || initialise(e) ? -1 : watch_fork();
 }
 
 int gb_cuda_start(gb_cuda_error *e) {

@@ -154,7 +154,6 @@ extern pthread_mutex_t gb_cu_live_lock, gb_cu_streams_lock, gb_cu_events_lock;
 
 extern int gb_cu_in_child; /* the driver was in use before the fork */
 int gb_cu_after_fork(gb_cuda_error *e);
-int gb_cu_watch_fork(void);
 
 /* ---- contexts ---- */
 

@@ -40,41 +40,11 @@ int gb_cu_pair_move(const gb_cu_pair *p, int direction, uint64_t a, uint64_t b, 
 int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t itemsize,
                         gb_cuda_queue on, gb_cuda_error *e);
 
-/* Makes each element an axis of bytes, the last one; -1: elements of side a overlap. The second
- * writes the axes of such a pair from `outer` on as a job of a kernel, and returns the bytes of its
- * words: the largest that divide addresses, strides and lengths. */
-int gb_cu_pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e);
-int gb_cu_job_of(gb_kernel_job *j, const gb_cu_pair *p, int outer, uint64_t a, uint64_t b);
-
 /* ---- kernels, by operation and word ---- */
 
 /* Rows of gb_cu_device.functions. */
 enum { GB_CU_COPY, GB_CU_FAR, GB_CU_FILL, GB_CU_TRANSPOSE, GB_CU_PROGRAM };
 
 /* The context is current. */
-int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream,
-                 gb_cuda_error *e);
 int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream stream,
                          gb_cuda_error *e);
-
-/* ---- between host and GPU in several moves, laid out and converted on the way ---- */
-
-/* Most calls of the driver for one copy; beyond, a kernel or the host lays out. */
-#define GB_CU_DIRECT_CALLS 32
-
-/* Side a of the pair is the GPU's. Converts where the types differ. */
-typedef struct gb_cu_staged {
-    int direction; /* GB_CUDA_UPLOAD or GB_CUDA_DOWNLOAD */
-    int pinned;    /* the host's side can be moved as it is */
-    const gb_cu_pair *pair;
-    uint64_t device;
-    char *host;
-    int64_t device_item, host_item;
-    int device_type, host_type;
-    gb_cuda_queue on;
-} gb_cu_staged;
-int gb_cu_staged_copy(gb_cuda_job *job, const gb_cu_staged *s, gb_cuda_error *e);
-
-/* A temporary block of the job, at *data. */
-int gb_cu_temporary(gb_cuda_job *job, int kind, int64_t bytes, gb_cuda_queue on, uint64_t *data,
-                    gb_cuda_error *e);

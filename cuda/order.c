@@ -112,9 +112,10 @@ gb_cuda_event *gb_cu_record_event(gb_cuda_queue on, gb_cuda_error *e) {
     return event;
 }
 
-/* Work on one stream is in order; the legacy default stream and the per-thread default streams of a
- * device are in order with each other. */
-int gb_cu_in_order(const gb_cuda_event *event, gb_cuda_queue on) {
+/* Whether all later work on the queue comes after the event without a wait. Work on one stream is
+ * in order; the legacy default stream and the per-thread default streams of a device are in order
+ * with each other. */
+static int in_order(const gb_cuda_event *event, gb_cuda_queue on) {
     if (event->on.device != on.device || event->key == GB_CU_UNKNOWN) return 0;
     gb_cu_key key = gb_cu_key_of(on.stream);
     return event->key == key || (event->key == GB_CU_LEGACY && on.stream == 2) ||
@@ -195,14 +196,14 @@ int gb_cuda_wait(gb_cuda_event *event, int64_t nanoseconds, gb_cuda_error *e) {
 }
 
 int gb_cuda_stream_wait_event(gb_cuda_event *event, gb_cuda_queue then, gb_cuda_error *e) {
-    if (gb_cu_in_order(event, then)) return 0;
+    if (in_order(event, then)) return 0;
     if (!gb_cu_enter(then.device, e)) return -1;
     return gb_cu_left(GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(then), event->handle, 0));
 }
 
 int gb_cuda_stream_wait_stream(gb_cuda_queue later, gb_cuda_queue earlier, gb_cuda_error *e) {
     gb_cuda_event asked = {.on = earlier, .key = gb_cu_key_of(earlier.stream)}, *event;
-    if (gb_cu_in_order(&asked, later)) return 0;
+    if (in_order(&asked, later)) return 0;
     if (gb_cuda_record(earlier, &event, e)) return -1;
     int bad = gb_cuda_stream_wait_event(event, later, e);
     gb_cuda_release_event(event);
@@ -247,8 +248,7 @@ int gb_cuda_record_use(gb_cuda_block *block, gb_cuda_queue on, gb_cuda_error *e)
 /* The context of the queue's device is current; the events may be of any device. */
 static int wait_for_all(gb_cu_record *r, gb_cuda_queue on, gb_cuda_error *e) {
     for (gb_cuda_event *event = r->in_flight; event; event = event->next)
-        if (!gb_cu_in_order(event, on) &&
-            GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0))
+        if (!in_order(event, on) && GB_CU(e, cuStreamWaitEvent, GB_CU_STREAM(on), event->handle, 0))
             return -1;
     return 0;
 }
@@ -284,7 +284,7 @@ int gb_cuda_in_flight(gb_cuda_block *block, gb_cuda_stream *stream, gb_cuda_erro
 static int is_behind(gb_cuda_block *block, gb_cuda_queue on) {
     gb_cu_record *r = lock_record(block);
     const gb_cuda_event *event = r->in_flight;
-    while (event && gb_cu_in_order(event, on)) event = event->next;
+    while (event && in_order(event, on)) event = event->next;
     unlock_record(r);
     return event == NULL;
 }

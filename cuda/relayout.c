@@ -81,8 +81,9 @@ int gb_cuda_kernels(int device, gb_cuda_error *e) {
     return gb_cu_left(bad);
 }
 
-int gb_cu_launch(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream,
-                 gb_cuda_error *e) {
+/* The context is current. */
+static int launch_job(gb_cu_device *d, int way, int word, gb_kernel_job *job, gb_cuda_stream stream,
+                      gb_cuda_error *e) {
     CUfunction function = kernel(d, way, word, e);
     if (!function) return -1;
     int64_t blocks = way == GB_CU_TRANSPOSE ? job->count : (job->count + THREADS - 1) / THREADS;
@@ -108,7 +109,8 @@ int gb_cu_launch_program(gb_cu_device *d, gb_kernel_program *job, gb_cuda_stream
 /* An element is an axis of bytes at first. Axes that continue each other on both sides merge, and
  * the fastest axis is moved in the largest words that divide addresses, strides and lengths. */
 
-int gb_cu_pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e) {
+/* Makes each element an axis of bytes, the last one; -1: elements of side a overlap. */
+static int pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e) {
     for (int i = 0; i < p->ndim; i++)
         if (p->axis[i].dst == 0)
             return gb_cu_fail(e, GB_CUDA_ARGUMENT,
@@ -118,7 +120,8 @@ int gb_cu_pair_bytes(gb_cu_pair *p, int64_t itemsize, gb_cuda_error *e) {
     return 0;
 }
 
-int gb_cu_job_of(gb_kernel_job *j, const gb_cu_pair *p, int outer, uint64_t a, uint64_t b) {
+/* Writes the axes of such a pair from `outer` on as a job of a kernel; the bytes of its words. */
+static int job_of(gb_kernel_job *j, const gb_cu_pair *p, int outer, uint64_t a, uint64_t b) {
     int last = p->ndim - 1;
     uint64_t all = a | b | (uint64_t)p->axis[last].n | 16;
     for (int i = outer; i < last; i++) all |= (uint64_t)p->axis[i].dst | (uint64_t)p->axis[i].src;
@@ -172,10 +175,10 @@ static int carry(const gb_cu_pair *p, int outer, uint64_t a, uint64_t b, gb_cuda
     if (p->ndim - outer == 1) return gb_cuda_copy(GB_CUDA_WITHIN, a, b, p->axis[outer].n, on, e);
     gb_cu_device *d = gb_cu_enter(on.device, e);
     if (!d) return -1;
-    int word = gb_cu_job_of(&job, p, outer, a, b);
+    int word = job_of(&job, p, outer, a, b);
     int way = job.count < 1 << 30 ? GB_CU_COPY : GB_CU_FAR;
     if (in_tiles(&job)) way = GB_CU_TRANSPOSE;
-    int bad = gb_cu_launch(d, way, word, &job, on.stream, e);
+    int bad = launch_job(d, way, word, &job, on.stream, e);
     return gb_cu_left(bad);
 }
 
@@ -184,7 +187,7 @@ int gb_cu_pair_relayout(const gb_cu_pair *p, uint64_t a, uint64_t b, int64_t ite
     gb_cu_pair q = *p;
     int64_t index[GB_COPY_DIMS + 1] = {0};
     if (p->size == 0) return 0;
-    if (gb_cu_pair_bytes(&q, itemsize, e)) return -1;
+    if (pair_bytes(&q, itemsize, e)) return -1;
     int outer = q.ndim > GB_KERNEL_AXES ? q.ndim - GB_KERNEL_AXES : 0;
     a += (uint64_t)p->a_at;
     b += (uint64_t)p->b_at;
@@ -265,11 +268,11 @@ static int fill_part(const gb_cu_pair *p, uint64_t first, const char *value, int
     for (int i = 0; i < q.ndim; i++) q.axis[i].src = q.axis[i].dst;
     gb_cu_device *d = gb_cu_enter(on.device, e);
     if (!d) return -1;
-    int bad = gb_cu_pair_bytes(&q, part, e);
+    int bad = pair_bytes(&q, part, e);
     if (!bad) {
-        int word = gb_cu_job_of(&job, &q, 0, first, first);
+        int word = job_of(&job, &q, 0, first, first);
         for (int i = 0; i < 16; i++) ((char *)job.value)[i] = value[i % part];
-        bad = gb_cu_launch(d, GB_CU_FILL, word, &job, on.stream, e);
+        bad = launch_job(d, GB_CU_FILL, word, &job, on.stream, e);
         if (bad && e->status == GB_CUDA_NO_KERNELS &&
             p->size * part / q.axis[q.ndim - 1].n <= MOST_ROWS)
             bad = by_copies(&q, first, value, part, on, e);

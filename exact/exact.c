@@ -44,7 +44,8 @@ static void put_special(gb_exact *sum, double x, int negative) {
     else sum->infinities++;
 }
 
-void gb_exact_add(gb_exact *sum, double x, int negative) {
+/* A sum takes up to 2^30 numbers between two merges. */
+static void add_number(gb_exact *sum, double x, int negative) {
     uint64_t bits;
     int e;
     memcpy(&bits, &x, 8);
@@ -57,7 +58,7 @@ void gb_exact_add(gb_exact *sum, double x, int negative) {
     put(sum, (wide)m << at % 32, at, (int)(bits >> 63) ^ !!negative);
 }
 
-void gb_exact_add_product(gb_exact *sum, double x, double y, int negative) {
+static void add_product(gb_exact *sum, double x, double y, int negative) {
     uint64_t bits[2];
     int ex, ey;
     memcpy(&bits[0], &x, 8);
@@ -74,7 +75,8 @@ void gb_exact_add_product(gb_exact *sum, double x, double y, int negative) {
     put(sum, (wide)(uint64_t)(product >> 64) << at % 32, at + 64, minus);
 }
 
-void gb_exact_add_integer(gb_exact *sum, uint64_t high, uint64_t low, int negative) {
+/* high * 2^64 + low */
+static void add_integer(gb_exact *sum, uint64_t high, uint64_t low, int negative) {
     put(sum, (wide)high << 64 | low, GB_EXACT_BIAS, negative);
 }
 
@@ -103,7 +105,7 @@ typedef struct block {
 } block;
 
 static void put_parts(block *b, const gb_exact_parts *parts, int n) {
-    for (int i = 0; i < n; i++) gb_exact_add(&b->sum, parts->part[i], b->job->negative);
+    for (int i = 0; i < n; i++) add_number(&b->sum, parts->part[i], b->job->negative);
 }
 
 /* Level by level, until nothing is left of any number: twice for most blocks, and never more than
@@ -120,7 +122,7 @@ static void sum_floats(block *b, const double *x, int64_t n, int coarse) {
         b->kernels->rest(x, n, &parts, levels, left);
         x = left;
     }
-    for (int64_t i = 0; i < n; i++) gb_exact_add(&b->sum, x[i], b->job->negative);
+    for (int64_t i = 0; i < n; i++) add_number(&b->sum, x[i], b->job->negative);
 }
 
 static void sum_products(block *b, const double *x, const double *y, int64_t n) {
@@ -134,7 +136,7 @@ static void sum_products(block *b, const double *x, const double *y, int64_t n) 
         sum_floats(b, error, n, 0);
         break;
     default:
-        for (int64_t i = 0; i < n; i++) gb_exact_add_product(&b->sum, x[i], y[i], b->job->negative);
+        for (int64_t i = 0; i < n; i++) add_product(&b->sum, x[i], y[i], b->job->negative);
     }
 }
 
@@ -151,7 +153,7 @@ static void sum_integers(block *b, const uint64_t *x, int64_t n) {
                       excess = (unsigned __int128)turned * (uint64_t)n;
     int minus = all < excess;
     unsigned __int128 size = minus ? excess - all : all - excess;
-    gb_exact_add_integer(&b->sum, (uint64_t)(size >> 64), (uint64_t)size, minus ^ b->job->negative);
+    add_integer(&b->sum, (uint64_t)(size >> 64), (uint64_t)size, minus ^ b->job->negative);
 }
 
 static void multiply_integers(block *b, const uint64_t *x, const uint64_t *y, int64_t n) {
@@ -160,8 +162,8 @@ static void multiply_integers(block *b, const uint64_t *x, const uint64_t *y, in
         int minus_x = signed_x && (int64_t)x[i] < 0, minus_y = signed_y && (int64_t)y[i] < 0;
         unsigned __int128 p =
             (unsigned __int128)(minus_x ? -x[i] : x[i]) * (minus_y ? -y[i] : y[i]);
-        gb_exact_add_integer(&b->sum, (uint64_t)(p >> 64), (uint64_t)p,
-                             minus_x ^ minus_y ^ b->job->negative);
+        add_integer(&b->sum, (uint64_t)(p >> 64), (uint64_t)p,
+                    minus_x ^ minus_y ^ b->job->negative);
     }
 }
 

@@ -21,11 +21,6 @@ typedef struct gb_exact {
 } gb_exact;
 enum { GB_EXACT_WORDS = sizeof(gb_exact) / sizeof(int64_t) };
 
-/* A sum takes up to 2^30 numbers between two merges. */
-void gb_exact_add(gb_exact *sum, double x, int negative);
-void gb_exact_add_product(gb_exact *sum, double x, double y, int negative);
-void gb_exact_add_integer(gb_exact *sum, uint64_t high, uint64_t low,
-                          int negative); /* high * 2^64 + low */
 /* Adds another sum, and brings the result into its one form: carried, every chunk but the last is
  * below 2^32 and not negative. */
 void gb_exact_merge(gb_exact *sum, const gb_exact *other);

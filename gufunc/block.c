@@ -222,7 +222,8 @@ static uint8_t code_of(const gb_gu_call *call, uint8_t status) {
     return GB_GU_STATUS;
 }
 
-void gb_gu_check_fp_errors(gb_gu_block *b) {
+/* Mark elements that raised flags. */
+static void check_fp_errors(gb_gu_block *b) {
     gb_gu_run *job = b->job;
     const gb_gu_call *call = job->call;
     if (!job->ignore_errors) {
@@ -238,7 +239,8 @@ void gb_gu_check_fp_errors(gb_gu_block *b) {
 }
 
 /* The conversion of results to memory raised a flag: convert them one by one. */
-void gb_gu_check_outputs(gb_gu_block *b) {
+/* Mark results that did not fit. */
+static void check_outputs(gb_gu_block *b) {
     if (!b->job->ignore_errors) run_each(b, 1);
     gb_gu_fp_clear();
 }
@@ -379,11 +381,11 @@ void gb_gu_block_call(gb_gu_block *b) {
 void gb_gu_block_done(gb_gu_block *b) {
     gb_gu_run *job = b->job;
     const gb_gu_call *call = job->call;
-    if (b->nfailed || gb_gu_raised(call)) gb_gu_check_fp_errors(b);
+    if (b->nfailed || gb_gu_raised(call)) check_fp_errors(b);
     if (b->mode == GB_GU_BLENDED) scatter_blended(b);
     else if (b->mode == GB_GU_PICKED) scatter_picked(b);
     else if (job->staged >> call->nin) stage(b, call->nin, call->nop);
-    if (call->flags & GB_GU_CASTS_OUT && gb_gu_raised(call)) gb_gu_check_outputs(b);
+    if (call->flags & GB_GU_CASTS_OUT && gb_gu_raised(call)) check_outputs(b);
     b->at += b->len;
     if (b->at < job->n) gb_gu_cursor_advance(call, &b->here, b->len);
 }

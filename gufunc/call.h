@@ -141,10 +141,6 @@ void gb_gu_run_drop(gb_gu_run *job);
 typedef struct gb_gu_piece {
     int64_t at, end;
 } gb_gu_piece;
-/* 0: none is left, else gb_gu_run_finished follows. */
-int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p);
-/* began: the time when the piece was begun, or 0 without one; returns the time now. */
-int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began);
 
 /* Takes pieces and runs them, from `now` until the clock (ns of CLOCK_MONOTONIC) passes deadline or
  * one piece took longer than GB_GU_LONG_SLICE; without a deadline (0) all that are left. 1: there
@@ -164,7 +160,6 @@ void gb_gu_run_all(gb_gu_run *job, int workers);
 
 /* Waits until all is done, or the clock passes deadline. 0: all done. */
 int gb_gu_run_wait(gb_gu_run *job, int64_t deadline);
-void gb_gu_run_notice(gb_gu_run *job);        /* wakes the waiting thread when all is done */
 void gb_gu_run_stop(gb_gu_run *job);          /* take no further pieces */
 int64_t gb_gu_run_left(const gb_gu_run *job); /* ns of work not taken yet, by the latest pace */
 /* In a forked child, without other threads; -1: the run cannot be finished there. */
@@ -230,8 +225,6 @@ void *gb_gu_take_room(int64_t bytes, gb_error *e);
 
 /* ---- block.c ---- */
 
-void gb_gu_check_fp_errors(gb_gu_block *b); /* mark elements that raised flags */
-void gb_gu_check_outputs(gb_gu_block *b);   /* mark results that did not fit */
 /* The codes of n elements, made when the first one fails; NULL without memory. */
 uint8_t *gb_gu_codes(uint8_t **at, int64_t n, int32_t *no_memory);
 int gb_gu_raised(const gb_gu_call *call); /* the flags of the thread that count for the call */

@@ -30,7 +30,8 @@ int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room) {
     return 0;
 }
 
-int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
+/* n more elements are done. */
+static int is_stopped(gb_gu_folder *w, int64_t n) {
     if (n < LOOK && (w->since += n) < LOOK) return 0;
     w->since = 0;
     gb_gu_reducing *run = w->run;
@@ -42,8 +43,14 @@ int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n) {
     return 1;
 }
 
-void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where,
-                     int64_t linear) {
+/* A place in nested loops. */
+typedef struct {
+    int64_t index[GB_MAXDIMS];
+    const char *in, *where;
+} walk;
+
+static void walk_to(const gb_gu_reduction *r, walk *at, const char *in, const char *where,
+                    int64_t linear) {
     for (int d = r->nfold - 1; d >= 0; d--) {
         int64_t i = d ? linear % r->fold_shape[d] : linear;
         linear /= r->fold_shape[d];
@@ -55,7 +62,8 @@ void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, c
     at->where = where;
 }
 
-void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at, int64_t n) {
+/* n: at most to the end of the innermost loop. */
+static void walk_on(const gb_gu_reduction *r, walk *at, int64_t n) {
     int d = r->nfold - 1;
     at->index[d] += n;
     at->in += n * r->fold_in[d];
@@ -79,7 +87,7 @@ static void step_state(gb_gu_folder *w, int64_t i, int64_t first, int64_t n, con
 }
 
 /* Neighbouring outputs: some rows are transposed, so that each output's elements are contiguous. */
-static void states_across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int64_t to) {
+static void states_across(gb_gu_folder *w, walk *at, int64_t n, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
     int d = r->nfold - 1;
     int64_t rows = r->piece, item = r->in.kernel_item, column = GB_GU_R_COLUMN(rows * item);
@@ -95,12 +103,12 @@ static void states_across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t fr
             else gb_gu_cast(r->in.to, w->stage + i * item, column, r->in.from, x, beside, n);
         }
         for (int64_t c = 0; c < n; c++) step_state(w, c, f, run, w->stage + c * column, item);
-        if (gb_gu_folder_stopped(w, run * n)) return;
-        if (f + run < to) gb_gu_walk_on(r, at, run);
+        if (is_stopped(w, run * n)) return;
+        if (f + run < to) walk_on(r, at, run);
     }
 }
 
-static void states_along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
+static void states_along(gb_gu_folder *w, walk *at, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
     int d = r->nfold - 1;
     int64_t filled = 0, item = r->in.kernel_item;
@@ -117,17 +125,17 @@ static void states_along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t 
         } else {
             step_state(w, 0, f, run, at->in, r->fold_in[d]);
         }
-        if (gb_gu_folder_stopped(w, run)) return;
-        if (f + run < to) gb_gu_walk_on(r, at, run);
+        if (is_stopped(w, run)) return;
+        if (f + run < to) walk_on(r, at, run);
     }
 }
 
 char *gb_gu_fold_states(gb_gu_folder *w, const char *in, int64_t n, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
-    gb_gu_walk at;
+    walk at;
     for (int64_t i = 0; i < n; i++) memcpy(state_of(w, i), r->state.init, (size_t)r->state.size);
     if (from == to) return w->acc[0];
-    gb_gu_walk_fold(r, &at, in, NULL, from);
+    walk_to(r, &at, in, NULL, from);
     if (r->flags & GB_GU_R_ACROSS) states_across(w, &at, n, from, to);
     else states_along(w, &at, from, to);
     return w->acc[0];
@@ -184,7 +192,7 @@ static void call(gb_gu_folder *w, const char *a, intptr_t a_step, const char *b,
                     if (w->status[i]) fail(w, first == ONE_OUTPUT ? 0 : first + at + i);
         }
         w->ns = (double)(gb_nanoseconds() - begin) / (double)k;
-        if (w->ns > 1000 && gb_gu_folder_stopped(w, INT64_MAX)) return;
+        if (w->ns > 1000 && is_stopped(w, INT64_MAX)) return;
     }
 }
 
@@ -317,7 +325,7 @@ static void masked_row(gb_gu_folder *w, const char *x, const char *mask, int64_t
     }
 }
 
-static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int64_t to) {
+static void across(gb_gu_folder *w, walk *at, int64_t n, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
     intptr_t step = r->nkept ? r->in.strides[r->nkept - 1] : 0;
     int d = r->nfold - 1;
@@ -336,9 +344,9 @@ static void across(gb_gu_folder *w, gb_gu_walk *at, int64_t n, int64_t from, int
             } else {
                 absorb(w, x, step, n);
             }
-            if (gb_gu_folder_stopped(w, n)) return;
+            if (is_stopped(w, n)) return;
         }
-        if (f + run < to) gb_gu_walk_on(r, at, run);
+        if (f + run < to) walk_on(r, at, run);
     }
 }
 
@@ -382,7 +390,7 @@ static void fold_row(gb_gu_folder *w, const char *x, intptr_t step, int64_t n) {
     }
 }
 
-static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
+static void along(gb_gu_folder *w, walk *at, int64_t from, int64_t to) {
     const gb_gu_reduction *r = w->r;
     int d = r->nfold - 1, staged = r->flags & (GB_GU_R_STAGED | GB_GU_R_MASKED);
     intptr_t step = r->fold_in[d], mask_step = r->fold_where[d];
@@ -400,8 +408,8 @@ static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
                 filled = 0;
             }
         }
-        if (gb_gu_folder_stopped(w, run)) return;
-        if (f + run < to) gb_gu_walk_on(r, at, run);
+        if (is_stopped(w, run)) return;
+        if (f + run < to) walk_on(r, at, run);
     }
 }
 
@@ -410,14 +418,14 @@ static void along(gb_gu_folder *w, gb_gu_walk *at, int64_t from, int64_t to) {
 char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from,
                  int64_t to, int first) {
     const gb_gu_reduction *r = w->r;
-    gb_gu_walk at;
+    walk at;
     memset(w->count, 0, sizeof w->count);
     if (first && w->run->has_start) {
         fill(w->acc[0], w->run->start, r->item, n);
         w->count[0] = 1;
     }
     if (from < to) {
-        gb_gu_walk_fold(r, &at, in, where, from);
+        walk_to(r, &at, in, where, from);
         if (r->flags & GB_GU_R_ACROSS) across(w, &at, n, from, to);
         else along(w, &at, from, to);
     }

@@ -46,7 +46,8 @@ static int alone(const gb_gu_run *job) {
     return __atomic_load_n(&job->holders, __ATOMIC_ACQUIRE) == 1;
 }
 
-int gb_gu_run_take(gb_gu_run *job, gb_gu_piece *p) {
+/* 0: none is left, else finish_piece follows. */
+static int take_piece(gb_gu_run *job, gb_gu_piece *p) {
     if (alone(job)) {
         p->at = job->next;
         if (p->at >= job->n) return 0;
@@ -79,7 +80,20 @@ static int busy(const gb_gu_run *job) {
            __atomic_load_n(&job->attached, __ATOMIC_SEQ_CST) > 0;
 }
 
-int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) {
+static void wake(int32_t *word) {
+#ifdef __linux__
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+#endif
+}
+
+/* Wakes the waiting thread when all is done. */
+static void notice(gb_gu_run *job) {
+    if (!busy(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST))
+        wake(&job->sleeping);
+}
+
+/* began: the time when the piece was begun, or 0 without one; returns the time now. */
+static int64_t finish_piece(gb_gu_run *job, const gb_gu_piece *p, int64_t began) {
     int64_t now = 0;
     if (began) {
         now = gb_nanoseconds();
@@ -90,7 +104,7 @@ int64_t gb_gu_run_finished(gb_gu_run *job, const gb_gu_piece *p, int64_t began) 
         return now;
     }
     __atomic_add_fetch(&job->done, p->end - p->at, __ATOMIC_SEQ_CST);
-    gb_gu_run_notice(job);
+    notice(job);
     return now;
 }
 
@@ -108,17 +122,6 @@ static void sleep_while(int32_t *word, int32_t value, int64_t ns) {
     struct timespec t = {0, ns < 100000 ? ns : 100000};
     nanosleep(&t, NULL);
 #endif
-}
-
-static void wake(int32_t *word) {
-#ifdef __linux__
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-#endif
-}
-
-void gb_gu_run_notice(gb_gu_run *job) {
-    if (!busy(job) && __atomic_exchange_n(&job->sleeping, 0, __ATOMIC_SEQ_CST))
-        wake(&job->sleeping);
 }
 
 /* A stopped job has next at n, and counts elements that were never taken as done. */
@@ -242,7 +245,7 @@ static int pieces(gb_gu_run *job, gb_gu_piece p, int64_t now, int64_t deadline) 
     if (enter(&w, job) < 0) {
         __atomic_store_n(&job->no_memory, 1, __ATOMIC_RELAXED);
         gb_gu_run_stop(job);
-        gb_gu_run_finished(job, &p, 0);
+        finish_piece(job, &p, 0);
         return 0;
     }
     int64_t began = now;
@@ -253,13 +256,13 @@ static int pieces(gb_gu_run *job, gb_gu_piece p, int64_t now, int64_t deadline) 
             gb_gu_block_call(&w.block);
             gb_gu_block_done(&w.block);
         }
-        now = gb_gu_run_finished(job, &p, began);
+        now = finish_piece(job, &p, began);
         if (deadline && (now >= deadline || now - began > GB_GU_LONG_SLICE)) {
             more = __atomic_load_n(&job->next, __ATOMIC_SEQ_CST) < job->n;
             break;
         }
         began = now;
-    } while ((more = gb_gu_run_take(job, &p)));
+    } while ((more = take_piece(job, &p)));
     leave(&w);
     return more;
 }
@@ -267,13 +270,13 @@ static int pieces(gb_gu_run *job, gb_gu_piece p, int64_t now, int64_t deadline) 
 /* Without a piece in hand the call may be gone: nothing but the job is touched then. */
 int gb_gu_run_work(gb_gu_run *job, int64_t now, int64_t deadline) {
     gb_gu_piece p;
-    return gb_gu_run_take(job, &p) ? pieces(job, p, now, deadline) : 0;
+    return take_piece(job, &p) ? pieces(job, p, now, deadline) : 0;
 }
 
 /* All pieces that are left, on a helper's thread. */
 static void take_pieces(gb_gu_run *job) {
     gb_gu_piece p;
-    if (!gb_gu_run_take(job, &p)) return;
+    if (!take_piece(job, &p)) return;
     int64_t now = job->measured ? gb_nanoseconds() : 0;
     if (!(job->call->flags & GB_GU_RAISES) || !gb_gu_attach) {
         pieces(job, p, now, 0);
@@ -286,7 +289,7 @@ static void take_pieces(gb_gu_run *job) {
     pieces(job, p, now, 0);
     gb_gu_detach(job, thread);
     __atomic_sub_fetch(&job->attached, 1, __ATOMIC_SEQ_CST);
-    gb_gu_run_notice(job);
+    notice(job);
 }
 
 static void help(void *job) {

@@ -112,18 +112,6 @@ typedef struct gb_gu_folder {
 } gb_gu_folder;
 
 int gb_gu_folder_init(gb_gu_folder *w, gb_gu_reducing *run, char *room);
-int gb_gu_folder_stopped(gb_gu_folder *w, int64_t n); /* n more elements are done */
-
-/* A place in nested loops. */
-typedef struct gb_gu_walk {
-    int64_t index[GB_MAXDIMS];
-    const char *in, *where;
-} gb_gu_walk;
-
-void gb_gu_walk_fold(const gb_gu_reduction *r, gb_gu_walk *at, const char *in, const char *where,
-                     int64_t linear);
-void gb_gu_walk_on(const gb_gu_reduction *r, gb_gu_walk *at,
-                   int64_t n); /* n: at most to the end of the innermost loop */
 
 /* n outputs over the folded elements [from, to). */
 char *gb_gu_fold(gb_gu_folder *w, const char *in, const char *where, int64_t n, int64_t from,

@@ -119,7 +119,8 @@ static void take_part(void *of) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-void gb_work_together(void (*run)(void *of), void *of, int n) {
+/* run(of) on this thread and on up to n helpers; returns when each that has begun is through. */
+static void run_together(void (*run)(void *of), void *of, int n) {
     if (n <= 0) {
         run(of);
         return;
@@ -179,7 +180,7 @@ static void take_batches(void *of) {
 
 int gb_work_resume(gb_work *work, int64_t nanoseconds) {
     share s = {work, work->at, gb_nanoseconds() + nanoseconds};
-    gb_work_together(take_batches, &s, work->threads - 1);
+    run_together(take_batches, &s, work->threads - 1);
     work->at = s.next < work->pieces ? s.next : work->pieces;
     return work->at == work->pieces;
 }

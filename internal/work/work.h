@@ -54,6 +54,3 @@ typedef struct gb_work_loan {
  * will come; each runs loan->run(loan->of) once. loan is zeroed but for run and of, or one that was
  * lent before. */
 int gb_work_lend(gb_work_loan *loan, int n, int most);
-
-/* run(of) on this thread and on up to n helpers; returns when each that has begun is through. */
-void gb_work_together(void (*run)(void *of), void *of, int n);

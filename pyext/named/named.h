@@ -29,8 +29,6 @@ PyObject *gb_py_storage_array_ufunc(PyObject *self, PyObject *args, PyObject *kw
 
 /* ---- reductions.c ---- */
 
-/* A reduction by of_numpy(array, axis). */
-PyObject *gb_py_reduced_by(PyObject *of_numpy, PyObject *obj, PyObject *axis);
 /* Run __array_function__ where its arguments are a reduction of self with nothing but an axis. */
 PyObject *gb_py_function_reduced(PyObject *self, PyObject *function, PyObject *args,
                                  PyObject *kwargs);

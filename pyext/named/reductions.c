@@ -108,7 +108,8 @@ static PyObject *of_storage(PyObject *of_numpy, PyObject *storage, PyArrayObject
     return left ? gb_py_storage_holding(Py_TYPE(storage), left, found) : NULL;
 }
 
-PyObject *gb_py_reduced_by(PyObject *of_numpy, PyObject *obj, PyObject *axis) {
+/* A reduction by of_numpy(array, axis). */
+static PyObject *reduced_by(PyObject *of_numpy, PyObject *obj, PyObject *axis) {
     if (gb_py_is_plain_field(obj)) return of_field(of_numpy, (gb_py_field *)obj, axis);
     PyArrayObject *host = gb_py_plain_storage(obj);
     if (host) return of_storage(of_numpy, obj, host, axis);
@@ -128,7 +129,7 @@ PyObject *gb_py_reduced(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
         return PyErr_Format(PyExc_TypeError,
                             "reduced() takes function, obj and axis, got %zd arguments", nargs);
     PyObject *function = of_numpy(args[0]);
-    if (function) return gb_py_reduced_by(function, args[1], args[2]);
+    if (function) return reduced_by(function, args[1], args[2]);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
 }
 
@@ -141,7 +142,7 @@ PyObject *gb_py_function_reduced(PyObject *self, PyObject *function, PyObject *a
     if (named) axis = PyDict_GetItemWithError(kwargs, gb_py_word_axis);
     PyObject *found = axis ? of_numpy(function) : NULL;
     if (!found) return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
-    return gb_py_reduced_by(found, self, axis);
+    return reduced_by(found, self, axis);
 }
 
 PyObject *gb_py_ufunc_reduced(PyObject *args, PyObject *kwargs) {
@@ -157,5 +158,5 @@ PyObject *gb_py_ufunc_reduced(PyObject *args, PyObject *kwargs) {
     GB_PY_OWNED PyObject *first = axis ? Py_NewRef(axis) : PyLong_FromLong(0);
     GB_PY_OWNED PyObject *reduce =
         first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
-    return reduce ? gb_py_reduced_by(reduce, obj, first) : NULL;
+    return reduce ? reduced_by(reduce, obj, first) : NULL;
 }

@@ -189,6 +189,47 @@ def test_no_header_is_above_what_includes_it() -> None:
     assert circle(graph) == []
 
 
+PROTOTYPE = re.compile(
+    r"^(?!static|typedef|#|return)[A-Za-z_][\w \t*]*?\b(gb_\w+)\([^;{}]*\);", re.MULTILINE
+)
+
+
+def of_one_file(files: Sources) -> list[str]:
+    """Functions that a header declares and nothing but the file that defines them names."""
+    texts = {path: ATTRIBUTE.sub("", text) for path, text in files.items()}
+    home = {
+        match[1]: path
+        for path, text in texts.items()
+        if path.endswith(".c")
+        for match in DEFINED.finditer(text)
+    }
+    declared = {
+        match[1]: path
+        for path, text in texts.items()
+        if path.endswith(".h")
+        for match in PROTOTYPE.finditer(text)
+    }
+    words = {
+        path: set(re.findall(r"\w+", PROTOTYPE.sub("", text) if path.endswith(".h") else text))
+        for path, text in texts.items()
+    }
+    return [
+        f"{header}: {name} is for {home[name]} alone"
+        for name, header in declared.items()
+        if name in home and not any(name in words[path] for path in words if path != home[name])
+    ]
+
+
+def test_headers_declare_what_other_files_call() -> None:
+    a = {"a/x.c": "int gb_x(void) {\n", "a/x.h": "int gb_x(void);\n", "a/y.c": ""}
+    assert of_one_file(a) == ["a/x.h: gb_x is for a/x.c alone"]
+    assert of_one_file({**a, "a/y.c": "gb_x()"}) == []
+    assert of_one_file({**a, "a/x.go": "C.gb_x()"}) == []
+    assert of_one_file({**a, "a/y.h": "static inline int y(void) { return gb_x(); }\n"}) == []
+    named = {path: text for path, text in sources().items() if path.endswith((".c", ".h", ".go"))}
+    assert of_one_file(named) == []
+
+
 def test_the_fake_driver_has_no_circle_either() -> None:
     fake = {
         path: text
