@@ -128,7 +128,7 @@ class Operation(NamedTuple):
     dtypes: tuple[Dtype, ...]  # of the results; the loop's are converted to them
     like: Callable[[Sequence[Any]], tuple[Any, ...]]  # results without their values
     call: Callable[[Sequence[Any]], tuple[Any, ...]]  # unfused
-    modes: dict[str, str] | None  # np.errstate inside of the function
+    modes: dict[str, Any] | None  # np.errstate inside of the function
     line: str
 
 
