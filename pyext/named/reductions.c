@@ -1,6 +1,6 @@
 /* reductions.c: reductions of host Fields and host storages over indices given by name or number,
- * by what NumPy reduces arrays with. Wrong names, operands elsewhere and of users' classes, `out`,
- * `where` and the like are left to gridbuf/named/reductions.py. */
+ * by what NumPy reduces arrays with. Wrong names, operands elsewhere and of users' classes, `where`
+ * and the like, and `out` of functions are left to gridbuf/named/reductions.py. */
 #include "named.h"
 
 /* The indices of an operand; dims: NULL where they have no names. */
@@ -54,6 +54,18 @@ static PyObject *numbers_of(const indices *x) {
     return count == 1 ? PyLong_FromLongLong(all[0]) : gb_py_ints_tuple(all, count);
 }
 
+/* Whether the indices that are not marked are those of an output, in the same order. */
+static int left_are(const indices *x, const indices *out) {
+    int k = 0;
+    if (!x->dims != !out->dims) return 0;
+    for (int i = 0; i < x->n; i++) {
+        if (x->over[i]) continue;
+        if (k == out->n || (x->dims && x->dims[i] != out->dims[k])) return 0;
+        k++;
+    }
+    return k > 0 && k == out->n;
+}
+
 /* NumPy's reduction of an array over the marked indices: an array of those that stay, 0-d where
  * none does. NULL without an error: something else was found. */
 static PyArrayObject *reduced_array(PyObject *of_numpy, PyObject *array, const indices *x) {
@@ -69,8 +81,31 @@ static PyArrayObject *reduced_array(PyObject *of_numpy, PyObject *array, const i
     return values;
 }
 
+/* A ufunc's reduction into the array of `out`, whose indices are those that stay. */
+static PyObject *reduced_into(PyObject *reduce, PyObject *array, const indices *x, PyObject *target,
+                              PyObject *out) {
+    if (!PyArray_ISWRITEABLE((PyArrayObject *)target)) Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED PyObject *numbers = numbers_of(x);
+    GB_PY_OWNED PyObject *found =
+        numbers ? PyObject_CallFunctionObjArgs(reduce, array, numbers, Py_None, target, NULL)
+                : NULL;
+    return found ? Py_NewRef(out) : NULL;
+}
+
+static indices of_dims(const gb_py_field *f) {
+    return (indices){f->geometry.ndim, f->dims_given ? f->geometry.dims : NULL, {0}};
+}
+
+static PyObject *field_into(PyObject *reduce, gb_py_field *f, PyObject *axis, gb_py_field *out) {
+    indices x = of_dims(f), y = of_dims(out);
+    if (!marked(&x, axis) || !left_are(&x, &y)) Py_RETURN_NOTIMPLEMENTED;
+    GB_PY_OWNED PyObject *array = gb_py_field_numpy((PyObject *)f, NULL);
+    GB_PY_OWNED PyObject *target = array ? gb_py_field_numpy((PyObject *)out, NULL) : NULL;
+    return target ? reduced_into(reduce, array, &x, target, (PyObject *)out) : NULL;
+}
+
 static PyObject *of_field(PyObject *of_numpy, gb_py_field *f, PyObject *axis) {
-    indices x = {f->geometry.ndim, f->dims_given ? f->geometry.dims : NULL, {0}};
+    indices x = of_dims(f);
     int kept[GB_MAXDIMS], n = 0;
     if (x.n == 0 || (axis != Py_None && !marked(&x, axis))) Py_RETURN_NOTIMPLEMENTED;
     GB_PY_OWNED PyObject *array = gb_py_field_numpy((PyObject *)f, NULL);
@@ -84,19 +119,41 @@ static PyObject *of_field(PyObject *of_numpy, gb_py_field *f, PyObject *axis) {
     return dtype ? gb_py_field_holding(gb_py_field_of_indices(f, kept, n, dtype), found) : NULL;
 }
 
+/* The names of a storage's indices: 1, 0 where there is not one for each, or -1. */
+static int names_of(PyObject *meta, int n, int32_t dims[GB_PY_STORAGE_AXES]) {
+    char letters[GB_PY_STORAGE_AXES + 1];
+    if (gb_py_meta_axes(meta, letters) < 0) return -1;
+    if (n == 0 || (int)strlen(letters) != n) return 0;
+    for (int i = 0; i < n; i++) dims[i] = GB_DIM_OF(letters[i]);
+    return 1;
+}
+
+static PyObject *storage_into(PyObject *reduce, PyObject *storage, PyArrayObject *host,
+                              PyObject *axis, PyObject *out, PyArrayObject *target) {
+    GB_PY_OWNED PyObject *array = Py_NewRef((PyObject *)host),
+                         *held = Py_NewRef((PyObject *)target),
+                         *meta = Py_NewRef(((gb_py_storage *)storage)->meta),
+                         *meta_of_out = Py_NewRef(((gb_py_storage *)out)->meta);
+    int32_t dims[GB_PY_STORAGE_AXES], dims_of_out[GB_PY_STORAGE_AXES];
+    indices x = {PyArray_NDIM(host), dims, {0}}, y = {PyArray_NDIM(target), dims_of_out, {0}};
+    int named = names_of(meta, x.n, dims);
+    if (named > 0) named = names_of(meta_of_out, y.n, dims_of_out);
+    if (named < 0) return NULL;
+    if (!named || !marked(&x, axis) || !left_are(&x, &y)) Py_RETURN_NOTIMPLEMENTED;
+    return reduced_into(reduce, array, &x, held, out);
+}
+
 static PyObject *of_storage(PyObject *of_numpy, PyObject *storage, PyArrayObject *host,
                             PyObject *axis) {
     GB_PY_OWNED PyObject *array = Py_NewRef((PyObject *)host),
                          *meta = Py_NewRef(((gb_py_storage *)storage)->meta);
-    char letters[GB_PY_STORAGE_AXES + 1];
     int32_t dims[GB_PY_STORAGE_AXES];
     gb_py_cut cuts[GB_PY_STORAGE_AXES];
     indices x = {PyArray_NDIM(host), dims, {0}};
     if (axis == Py_None) return PyObject_CallFunctionObjArgs(of_numpy, array, Py_None, NULL);
-    if (gb_py_meta_axes(meta, letters) < 0) return NULL;
-    if (x.n == 0 || (int)strlen(letters) != x.n) Py_RETURN_NOTIMPLEMENTED;
-    for (int i = 0; i < x.n; i++) dims[i] = GB_DIM_OF(letters[i]);
-    if (!marked(&x, axis)) Py_RETURN_NOTIMPLEMENTED;
+    int named = names_of(meta, x.n, dims);
+    if (named < 0) return NULL;
+    if (!named || !marked(&x, axis)) Py_RETURN_NOTIMPLEMENTED;
     /* The result's Meta is that of a view without the reduced axes. */
     for (int i = 0; i < x.n; i++) {
         int64_t size = PyArray_DIM(host, i);
@@ -145,18 +202,32 @@ PyObject *gb_py_function_reduced(PyObject *self, PyObject *function, PyObject *a
     return reduced_by(found, self, axis);
 }
 
+/* A ufunc's reduction of an operand into an output of its class. */
+static PyObject *into_alike(PyObject *reduce, PyObject *obj, PyObject *axis, PyObject *out) {
+    if (gb_py_is_plain_field(obj) && gb_py_is_plain_field(out))
+        return field_into(reduce, (gb_py_field *)obj, axis, (gb_py_field *)out);
+    PyArrayObject *host = gb_py_plain_storage(obj),
+                  *target = host ? gb_py_plain_storage(out) : NULL;
+    if (target) return storage_into(reduce, obj, host, axis, out, target);
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_NotImplemented);
+}
+
 PyObject *gb_py_ufunc_reduced(PyObject *args, PyObject *kwargs) {
     Py_ssize_t named = kwargs ? PyDict_Size(kwargs) : 0;
-    PyObject *method = PyTuple_Size(args) == 3 && named < 2 ? PyTuple_GetItem(args, 1) : NULL;
+    PyObject *method = PyTuple_Size(args) == 3 && named < 3 ? PyTuple_GetItem(args, 1) : NULL;
     if (!method || !PyUnicode_Check(method) ||
         PyUnicode_CompareWithASCIIString(method, "reduce") != 0)
         Py_RETURN_NOTIMPLEMENTED;
     PyObject *obj = PyTuple_GetItem(args, 2),
-             *axis = named ? PyDict_GetItemWithError(kwargs, gb_py_word_axis) : NULL;
-    if (named && !axis) Py_RETURN_NOTIMPLEMENTED;
+             *axis = named ? PyDict_GetItemWithError(kwargs, gb_py_word_axis) : NULL,
+             *outs = axis && named == 2 ? PyDict_GetItemWithError(kwargs, gb_py_word_out) : NULL;
+    if ((named && !axis) || (named == 2 && !outs)) Py_RETURN_NOTIMPLEMENTED;
+    if (outs && (!PyTuple_Check(outs) || PyTuple_Size(outs) != 1)) Py_RETURN_NOTIMPLEMENTED;
     if (axis == Py_None && !gb_py_is_field(obj)) Py_RETURN_NOTIMPLEMENTED; /* a 0-d storage */
     GB_PY_OWNED PyObject *first = axis ? Py_NewRef(axis) : PyLong_FromLong(0);
     GB_PY_OWNED PyObject *reduce =
         first ? PyObject_GetAttr(PyTuple_GetItem(args, 0), method) : NULL;
-    return reduce ? reduced_by(reduce, obj, first) : NULL;
+    if (!reduce) return NULL;
+    return outs ? into_alike(reduce, obj, first, PyTuple_GetItem(outs, 0))
+                : reduced_by(reduce, obj, first);
 }

@@ -1,9 +1,12 @@
 """reduce, and the NumPy functions that storages support."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from fake_device import FakeDevice
 
+import gridbuf as gb
 import gridbuf.storage as gs
 
 VALUES = np.random.default_rng(3).random((3, 4, 5)) + 0.1
@@ -24,6 +27,48 @@ def test_reduce_over_names_and_numbers(
     found, expected = ufunc.reduce(s, axis=axis), ufunc.reduce(VALUES, axis=numbers)
     assert type(found) is gs.CPUStorage and found.axes == axes and found.dtype == expected.dtype
     assert np.allclose(found.to_numpy(), expected, rtol=1e-14)
+
+
+def of_arrays(source: Any, out: Any, axis: Any) -> np.ndarray:
+    numbers = tuple("IJK".index(name) if isinstance(name, str) else name
+                    for name in ((axis,) if isinstance(axis, int) else axis))  # fmt: skip
+    return np.add.reduce(source.to_numpy(), axis=numbers, out=np.zeros_like(out.to_numpy()))
+
+
+STORAGE, FIELD = gs.storage(VALUES, defaults="gtmc"), gb.Field(VALUES, "IJK")
+UNNAMED = gb.Field(VALUES)
+
+
+@pytest.mark.parametrize("source, axis", [
+    *((source, axis) for source in (STORAGE, FIELD) for axis in ("K", "KI", ("J", 2), 0, (0, -1))),
+    (UNNAMED, 0), (UNNAMED, (0, -1)),
+])  # fmt: skip
+def test_reduce_into_an_output(source: Any, axis: Any) -> None:
+    expected = np.add.reduce(source, axis=axis)
+    out = expected.copy()
+    out[...] = 7.0
+    assert np.add.reduce(source, axis=axis, out=out) is out
+    assert (out.to_numpy() == expected.to_numpy()).all()
+    single = expected.astype(np.float32)
+    np.add.reduce(source, axis=axis, out=single)  # the output's dtype is that of the sum
+    assert (single.to_numpy() == of_arrays(source, single, axis)).all()
+
+
+@pytest.mark.parametrize("source", [STORAGE, FIELD])
+def test_outputs_with_the_names_of_the_result_need_no_python(
+    source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = np.add.reduce(source, axis="J")
+    turned, expected = out.transpose("KI"), out.to_numpy().copy()
+    turned[...] = 0.0
+    np.add.reduce(source, axis="J", out=turned)
+    assert (out.to_numpy() == expected).all()
+    with pytest.raises(ValueError, match="out"):
+        np.add.reduce(source, axis="I", out=out)
+    monkeypatch.setattr("gridbuf.named.reductions.METHODS", {})
+    assert np.add.reduce(source, axis="J", out=out) is out
+    with pytest.raises(KeyError):
+        np.add.reduce(source, axis="J", out=turned)
 
 
 def test_ufuncs_that_reduce_one_axis_at_a_time() -> None:
