@@ -173,6 +173,13 @@ def test_halos_by_ghex_are_those_of_our_messages(count: int) -> None:
     assert done.stdout.endswith(f"ghex {count}\n")
 
 
+def test_unstructured_halos_are_those_of_ghex_on_its_own_example() -> None:
+    pytest.importorskip("ghex")
+    done = run("by_ghex_unstructured.py", 4, "f8 f4 i4 i8")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "unstructured 4\n"
+
+
 def test_ghex_that_is_not_there_is_named() -> None:
     pytest.importorskip("mpi4py")
     if importlib.util.find_spec("ghex") is not None:

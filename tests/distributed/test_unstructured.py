@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mesh import Mesh, mixed, random_mesh, torus
+from mesh import GHEX_EXAMPLE, Mesh, example_values, mixed, random_mesh, torus, windows
 
 import gridbuf as gb
 import gridbuf.distributed as gbd
@@ -71,6 +71,24 @@ def test_halo_points_stand_between_own_points(
         assert np.array_equal(
             by_cell(f, name).numpy(), whole[indices] if sizes else whole[indices, 0]
         )
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "i8"])
+def test_ghexs_example_has_the_values_that_its_test_expects(dtype: str, order: Any) -> None:
+    """test_mpi.py compares with GHEX itself, where it is installed."""
+    points, masks = windows(GHEX_EXAMPLE, 4)
+    assert [len(index) for index in points] == [34, 75, 37, 32]
+    assert [int(mask.sum()) for mask in masks] == [12, 41, 15, 12]
+    grid = gbd.unstructured(points, mask=masks, dims=("Cell",))
+    wanted = [example_values(index, GHEX_EXAMPLE, 2) for index in points]
+    fields = [
+        gb.Field(np.array(np.where(m[:, None], w, -1), dtype, order=order), dims=("Cell", "K"))
+        for w, m in zip(wanted, masks, strict=True)
+    ]
+    grid.exchange(fields)
+    for f, w in zip(fields, wanted, strict=True):
+        assert np.array_equal(f.numpy(), w)
 
 
 # ---- whole fields: the own points of all blocks in the order of their indices ----
