@@ -1,10 +1,12 @@
 """A time loop without edits, with NumPy's own memory and with ours
-(gridbuf.interop.numpy).
+(gridbuf.interop.numpy); and with ours beside glibc's malloc, told by its two variables to keep
+large blocks.
 
 Advection and diffusion with gt4py: every step makes its temporaries anew, as model code does
 (gt4py.storage and NumPy expressions), and drops them.
 """
 
+import glibc_peer
 from measure import Case
 
 SETUP = """
@@ -51,3 +53,7 @@ CASES = [
         ("numpy", (34, 34, 80), 40, 0.95),
     )
 ]
+
+
+def facts() -> list[glibc_peer.Fact]:
+    return glibc_peer.facts({case.name.removesuffix(": without / with"): case for case in CASES})

@@ -1,5 +1,5 @@
-"""Large blocks: zero pages, filling again and again, and temporaries that come and go; and what
-blocks of mixed sizes take.
+"""Large blocks: zero pages, filling again and again, and temporaries that come and go, also beside
+glibc's malloc with thresholds that keep them; and what blocks of mixed sizes take.
 """
 
 import json
@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import glibc_peer
 from measure import Case
 
 SETUP = """
@@ -101,6 +102,14 @@ CASES = [
     ),
 ]
 
+# Rows whose gain is page faults, of which glibc's variables save as many
+KEPT = {
+    "ones 42 MB": CASES[1],
+    "full 168 MB": CASES[2],
+    "empty, write, drop 42 MB": CASES[3],
+    "(a + 1) * 0.5 - a, NumPy's handler": CASES[5],
+}
+
 # Blocks of mixed sizes, in processes of their own: two ranges and what seeds draw (mixed_sizes.py).
 MIXTURES = ["1 256 4194304", "1 1048576 33554432", *map(str, range(6))]
 WAYS = {"NumPy's": ("np", {}), "ours": ("gb", {}), "64M": ("gb", {"GRIDBUF_CACHE": "64M"})}
@@ -150,4 +159,4 @@ def facts() -> list[tuple[str, float, float, str]]:
             "",
         )
         for way, what, target in rows
-    ]
+    ] + glibc_peer.facts(KEPT)
