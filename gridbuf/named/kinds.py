@@ -471,7 +471,8 @@ def _slowest_first(lead: _core.Field, frame: Frame) -> tuple[int, ...]:
     names, own, ndim = frame.names, names_of(lead), len(frame.shape)
     if names is None and frame.defaults is not None:  # some of lead's own indices
         names, own = frame.defaults, lead.dims
-    order = slowest_first(lead.strides)
+    plan = lead._own_plan  # strides do not tell the order of indices of a single element
+    order = slowest_first(lead.strides) if plan is None else list(np.argsort(plan.layout))
     if names is None or own is None:
         missing = list(range(max(ndim - lead.ndim, 0)))
         kept = [i + ndim - lead.ndim for i in order if i + ndim - lead.ndim >= 0]

@@ -153,6 +153,25 @@ def test_the_result_is_laid_out_as_its_operand() -> None:
     assert (plane + column).strides == (8, 48, 336) and (column + plane).strides[2] == 8
 
 
+@pytest.mark.parametrize("shape", [(1, 2, 8), (3, 1, 8), (3, 1, 1), (1, 1, 5)])
+@pytest.mark.parametrize("backend", ["C", "F", "gt:cpu_ifirst", "gt:cpu_kfirst"])
+def test_an_index_of_one_element_keeps_its_place_in_the_order_of_memory(
+    shape: tuple[int, ...], backend: str
+) -> None:
+    f = gb.Field.ones(shape, "f4", dims="IJK", backend=backend)
+    whole = gb.Field.ones((3, 2, 8), dims="IJK", backend=backend)
+    results: list[gb.Field] = [
+        f + 1, np.maximum(f, f), np.clip(f, 0, 1), np.clip(f, f, f), np.modf(f)[1], divmod(f, f)[0],
+        np.add(f, f, dtype="f4"), np.maximum(f, f, where=np.ones(shape, bool)), np.round(f, 1),
+        np.where(f > 0, f, 0), np.copy(f), np.zeros_like(f), f.copy(), np.cumsum(f, "K"),
+        gb.fused(lambda f: np.clip(f, 0, 1))(f),
+    ]  # fmt: skip
+    for result in results:
+        assert result.strides == tuple(s * result.itemsize // 4 for s in f.strides)
+    if shape == (1, 2, 8):  # what is made of it is laid out for the backend
+        assert (np.clip(f, 0, 1) * whole).strides == whole.strides
+
+
 @pytest.mark.parametrize(
     "dtypes", [("f4", "f8"), ("i2", "f4"), ("u1", "i8"), ("?", "f2"), ("c8", "f8"), (">f8", "f8")]
 )
