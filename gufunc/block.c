@@ -238,8 +238,8 @@ static void check_fp_errors(gb_gu_block *b) {
     gb_gu_fp_clear();
 }
 
-/* The conversion of results to memory raised a flag: convert them one by one. */
-/* Mark results that did not fit. */
+/* Mark results that did not fit: converting them to memory raised a flag, so each is converted
+ * alone. */
 static void check_outputs(gb_gu_block *b) {
     if (!b->job->ignore_errors) run_each(b, 1);
     gb_gu_fp_clear();

@@ -194,9 +194,24 @@ PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
 
 /* ---- arrays ---- */
 
+/* A plan that was read back reserves what its elements take, and no room for a block's header. */
+static int allocate_read_back(const gb_plan *plan, void **data, int *fresh) {
+    gb_heap_layout want = plan->want;
+    for (int i = 0; i < plan->geometry.ndim; i++)
+        if (plan->geometry.strides[i] < 0)
+            return gb_py_fail(PyExc_ValueError,
+                              "plan: it describes a view with negative strides, which new memory "
+                              "cannot have; gridbuf.plan() describes memory to be made");
+    want.reserve = gb_heap_reserve(want.span, want.boundary);
+    return gb_py_allocate(&want, data, fresh);
+}
+
 int gb_py_plan_allocate(const gb_plan *plan, int zero, void **data) {
     int fresh;
-    if (gb_py_allocate(&plan->want, data, &fresh) < 0) return -1;
+    int read_back = plan->want.reserve <= plan->want.span;
+    if (__builtin_expect(read_back, 0) ? allocate_read_back(plan, data, &fresh) < 0
+                                       : gb_py_allocate(&plan->want, data, &fresh) < 0)
+        return -1;
     int64_t span = plan->want.span;
     if (!zero || fresh || gb_heap_zero(*data, span) == 0 || gb_py_fill_zero(*data, span) == 0)
         return 0;

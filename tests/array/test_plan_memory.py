@@ -65,6 +65,15 @@ def test_a_plan_read_back_makes_memory_of_its_layout() -> None:
     array = np.zeros((4, 3, 5), order="F")
     plan = gb.Plan.of(array)
     assert plan.empty().strides == array.strides and plan.field().strides == array.strides
+    several = [plan.full(k) for k in range(100)]  # each has room for its block's header, too
+    assert all((one == k).all() for k, one in enumerate(several))
+
+
+def test_a_plan_of_a_view_that_runs_backwards_makes_nothing() -> None:
+    plan = gb.Plan.of(np.zeros((4, 3))[::-1])
+    for make in (plan.empty, plan.zeros, plan.field):
+        with pytest.raises(ValueError, match="negative strides"):
+            make()
 
 
 @pytest.mark.parametrize(
