@@ -143,7 +143,8 @@ func (q Queue) WaitBlock(b *Block) error {
 }
 
 // Synchronize waits on the host for the work on the block that is in flight, on whichever GPU. The
-// context, which may be nil, is asked first and while the host waits; after its end the work goes on.
+// context, which may be nil, is asked first and while the host waits; after its end the work goes
+// on.
 func (b *Block) Synchronize(ctx context.Context) error {
 	if err := b.fault(); err != nil {
 		return err

@@ -192,7 +192,8 @@ func (g *GUFunc) Call(operands []Array, where *Array, o Options) (*Result, error
 	return g.callKnown(k, operands, where, o)
 }
 
-func (g *GUFunc) callKnown(k *knownCall, operands []Array, where *Array, o Options) (*Result, error) {
+func (g *GUFunc) callKnown(k *knownCall, operands []Array, where *Array,
+	o Options) (*Result, error) {
 	outputs := make([]Array, 0, g.Signature.Outputs())
 	result := &Result{Outputs: append(outputs, operands[g.Signature.Inputs:]...)}
 	for i, p := range k.plans {

@@ -132,17 +132,26 @@ PyObject *gb_py_unmet(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
 
 static gb_py_plan_object *of(PyObject *self) { return (gb_py_plan_object *)self; }
 
-static PyObject *plan_empty(PyObject *self, PyObject *unused) {
-    return array_for(of(self), 0, NULL);
+/* Elements of new memory lie behind its start, wherever it is; a plan that was read back from a
+ * view that runs backwards has others. */
+static int check_makes(const gb_plan *plan) {
+    for (int i = 0; i < plan->geometry.ndim; i++)
+        if (plan->geometry.strides[i] < 0)
+            return gb_py_fail(PyExc_ValueError,
+                              "plan: it describes a view with negative strides, which new memory "
+                              "cannot have; gridbuf.plan() describes memory to be made");
+    return 0;
 }
 
-static PyObject *plan_zeros(PyObject *self, PyObject *unused) {
-    return array_for(of(self), 1, NULL);
+static PyObject *made_by(PyObject *self, int zero, PyObject *value) {
+    return check_makes(of(self)->plan) < 0 ? NULL : array_for(of(self), zero, value);
 }
 
-static PyObject *plan_full(PyObject *self, PyObject *value) {
-    return array_for(of(self), 0, value);
-}
+static PyObject *plan_empty(PyObject *self, PyObject *unused) { return made_by(self, 0, NULL); }
+
+static PyObject *plan_zeros(PyObject *self, PyObject *unused) { return made_by(self, 1, NULL); }
+
+static PyObject *plan_full(PyObject *self, PyObject *value) { return made_by(self, 0, value); }
 
 /* halo and origin, as for Field.empty; the plan's dims are given. */
 static PyObject *plan_field(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
@@ -159,6 +168,7 @@ static PyObject *plan_field(PyObject *self, PyObject *const *args, Py_ssize_t na
                                &meta) < 0) {
         return NULL;
     }
+    if (check_makes(of(self)->plan) < 0) return NULL;
     gb_py_field *f = gb_py_field_over_plan(of(self), 0);
     if (f) f->dims_given = 1;
     if (f && gb_py_field_set_meta(f, &meta) < 0) Py_CLEAR(f);

@@ -197,11 +197,6 @@ PyObject *gb_py_run_with_handler(PyObject *self, PyObject *args) {
 /* A plan that was read back reserves what its elements take, and no room for a block's header. */
 static int allocate_read_back(const gb_plan *plan, void **data, int *fresh) {
     gb_heap_layout want = plan->want;
-    for (int i = 0; i < plan->geometry.ndim; i++)
-        if (plan->geometry.strides[i] < 0)
-            return gb_py_fail(PyExc_ValueError,
-                              "plan: it describes a view with negative strides, which new memory "
-                              "cannot have; gridbuf.plan() describes memory to be made");
     want.reserve = gb_heap_reserve(want.span, want.boundary);
     return gb_py_allocate(&want, data, fresh);
 }
