@@ -13,7 +13,7 @@ import threading
 import time
 import weakref
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -177,10 +177,14 @@ class Channel:
         """Whether notes of errors were not looked at for LOOK seconds."""
         return time.perf_counter() >= self.polled + LOOK
 
-    def check_notes(self, where: str) -> None:
-        """While this rank waits: RevokedError where some rank has failed."""
+    def check_notes(self, where: str, ended: Callable[[], bool]) -> None:
+        """While this rank waits: RevokedError where some rank has failed, unless the wait has
+        `ended`. A rank that fails after an exchange has sent its values before the note of its
+        error: the exchange ends on all ranks, and the next call raises.
+        """
         revoke.receive_notes()
-        self.communicator.check(where)
+        if self.communicator.revocation is not None and not ended():
+            self.communicator.check(where)
 
     def counts_at_end(self, peer: int) -> list[int] | None:
         """The counts of a peer that has ended, on this grid; None: it has not ended."""

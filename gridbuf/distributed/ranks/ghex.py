@@ -268,7 +268,7 @@ class GHEXTransport:
         if not self._under_way:
             return
         Waiting(self.timeout if timeout is None else timeout, self._missing).until(
-            self._ready, lambda: self.channel.check_notes(self.name)
+            self._ready, lambda: self.channel.check_notes(self.name, self._ready)
         )
         self._end()
 

@@ -164,7 +164,7 @@ class Agreements:
 
         def look() -> None:
             where = f"{name}, its first use"
-            channel.check_notes(where)
+            channel.check_notes(where, done)
             for peer in late:
                 end = channel.counts_at_end(peer)
                 if end is not None and end[2] <= channel.duplicate.control_received[peer]:

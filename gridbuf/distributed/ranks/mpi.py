@@ -182,7 +182,8 @@ class MPITransport:
             if messages.exchange.test():
                 return True
             if self.channel.notes_are_due():
-                self._look()
+                self._look(messages.exchange.test)
+                return self._under_way() is None
         except BaseException as error:
             self.abandon(error)
             raise
@@ -245,10 +246,11 @@ class MPITransport:
         messages = self._connected(back)
         late = self._agreements.late
         if late():  # another plan's exchange was given up: peers may still read its values
+            ended: Callable[[], bool] = lambda: not late()  # noqa: E731
             Waiting(
                 self.timeout,
                 lambda: f"{self._waits(late())}, values of an exchange that was given up",
-            ).until(lambda: not late(), partial(channel.check_notes, self.name))
+            ).until(ended, partial(channel.check_notes, self.name, ended))
         if self._forward is not None:
             self._forward.exchange.arm(False)
         self._latest = messages  # before the start: Ctrl-C may come in between
@@ -303,7 +305,7 @@ class MPITransport:
                 return
         self._counts()
         Waiting(self.timeout if timeout is None else timeout, self._missing).until(
-            ended, self._look
+            ended, partial(self._look, ended)
         )
 
     def _missing(self) -> str:
@@ -314,13 +316,14 @@ class MPITransport:
     def _waits(self, late: Sequence[int]) -> str:
         return f"rank {self.channel.rank} waits for {ranks(late)}: {self.name}"
 
-    def _look(self) -> None:
+    def _look(self, ended: Callable[[], bool]) -> None:
         """While values are awaited: raise where some rank has failed, a peer has ended, or a peer
         shakes hands for another plan and skips the exchange.
         """
-        channel, messages, counts = self.channel, self._under_way(), self._counts()
+        channel, counts = self.channel, self._counts()
         collect(channel)
-        channel.check_notes(self._where)
+        channel.check_notes(self._where, ended)
+        messages = self._under_way()
         if messages is None:
             return
         missing, stuck = messages.missing(), messages.stuck()

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import me, raises
+from common import me, raises, raises_on
 from mpi4py import MPI
 
 import gridbuf as gb
@@ -462,6 +462,38 @@ def an_error_that_one_rank_hears_late() -> None:
     works(ring())
 
 
+def an_exchange_whose_values_come_with_the_note_of_an_error() -> None:
+    """The failing rank has ended this exchange, so that all others end it as well, however late
+    they look: the next call raises.
+    """
+    receive_notes = revoke.receive_notes
+
+    def late(**at_start: Any) -> None:
+        if not at_start:
+            revoke.receive_notes = receive_notes
+            time.sleep(0.5)  # in which values and the note arrive
+        for _ in range(1 if at_start else 100):  # MPI may need several calls to find a message
+            receive_notes(**at_start)
+
+    for first_use in (False, True):
+        grid = ring()
+        f, times = grid.full(float(me)), 1 if first_use else 2
+        for time_of_use in range(times):
+            world.Barrier()
+            if time_of_use == times - 1:
+                if me == last:
+                    time.sleep(0.1)
+                else:
+                    revoke.receive_notes = late
+            grid.exchange(f)
+        assert [f[0, 0], f[-1, 0]] == [(me - 1) % n, (me + 1) % n]
+        with raises_on(last, TypeError):
+            if me == last:
+                grid.exchange("wrong")
+            while True:
+                grid.exchange(f)
+
+
 def a_program_that_goes_on() -> None:
     """The recipe of docs/distributed.md: fields are kept, the grid is made again."""
     grid, step, errors = ring(), 0, 0
@@ -583,6 +615,7 @@ for scenario in (
         a_rank_that_does_not_come,
         ctrl_c,
         coupled_communicators,
+        an_exchange_whose_values_come_with_the_note_of_an_error,
         exchange_halos_of_a_cartesian_communicator,
         no_memory_while_connecting,
         messages_of_a_revoked_grid_reach_no_other,
