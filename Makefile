@@ -62,8 +62,8 @@ types:
 GT4PY := 1.0.4 1.1.9 1.2.3
 gt4py: build
 	for version in $(GT4PY); do \
-	    test -e .venvs/gt4py-$$version || { $(PYTHON) -m venv .venvs/gt4py-$$version && \
-	        .venvs/gt4py-$$version/bin/python -m pip install --quiet gt4py==$$version pytest hypothesis; } || exit 1; \
+	    test -e .venvs/gt4py-$$version || $(PYTHON) -m venv .venvs/gt4py-$$version || exit 1; \
+	    .venvs/gt4py-$$version/bin/python -m pip install --quiet gt4py==$$version pytest hypothesis || exit 1; \
 	    echo "gt4py $$version"; \
 	    (cd tests && PYTHONPATH=$(CURDIR) ../.venvs/gt4py-$$version/bin/python -m pytest -q -p no:cacheprovider -W ignore \
 	        interop/test_gt4py.py interop/test_gt4py_install.py interop/test_fields_in_stencils.py -k "not gtfn") || exit 1; \

@@ -4,13 +4,16 @@ package cuda
 import "C"
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
 // Direction is where a copy goes, and from where.
@@ -63,7 +66,7 @@ func (q Queue) CopyRows(d Direction, dst uintptr, dstPitch int64, src uintptr, s
 	case Download:
 		to.Kind = Pinned
 	}
-	return CopyStrided(to, from, []int64{rows, width})
+	return CopyStrided(context.Background(), to, from, []int64{rows, width})
 }
 
 // CopyPeer moves bytes from another GPU to the queue's.
@@ -114,7 +117,7 @@ func (q Queue) Relayout(dst, src View, shape []int64, itemsize int) error {
 	if err := checkApart(dst, shape, itemsize); err != nil {
 		return err
 	}
-	return CopyStrided(q.side(dst, itemsize), q.side(src, itemsize), shape)
+	return CopyStrided(context.Background(), q.side(dst, itemsize), q.side(src, itemsize), shape)
 }
 
 // Fill sets every element to value, whose length is the element's size: 1, 2, 4, 8 or 16 bytes.
@@ -277,7 +280,13 @@ func fits(dst, src *Side) error {
 // GPU: within a GPU, from one to another, between host and GPU, there also from one type to
 // another. It returns once the work is queued; record an [Event] on the queue and wait for it
 // before the host's side is used again. Host memory must not be Go's.
-func CopyStrided(dst, src Side, shape []int64) error {
+//
+// Between a GPU and pageable memory it waits for staging buffers. The context ends that wait: what
+// was copied by then stays in dst.
+func CopyStrided(ctx context.Context, dst, src Side, shape []int64) error {
+	if err := stop.Asked(ctx); err != nil {
+		return err
+	}
 	if err := dst.check("dst", shape); err != nil {
 		return err
 	}
@@ -292,8 +301,15 @@ func CopyStrided(dst, src Side, shape []int64) error {
 	job := C.gb_cuda_job{dst: dst.c(&pin), src: src.c(&pin), ndim: C.int32_t(len(shape)),
 		shape: extents(shape)}
 	pin.Pin(job.shape)
+	asked := new(atomic.Int32)
+	pin.Pin(asked)
+	job.stop = (*C.int32_t)(unsafe.Pointer(asked))
+	through := stop.When(ctx, func() { asked.Store(1) })
 	var e, ignored C.gb_cuda_error
 	err := check(C.gb_cuda_copy_strided(&job, &e), &e)
+	if ended := through(); ended != nil {
+		err = ended
+	}
 	for i, block := range job.blocks[:job.n_blocks] {
 		if C.gb_cuda_record_use(block, job.used_on[i], &ignored) != 0 {
 			C.gb_cuda_synchronize(C.int(job.used_on[i].device), &ignored)

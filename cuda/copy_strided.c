@@ -43,16 +43,20 @@ static int stopped(int rc, gb_cuda_error *e) {
     return rc < 0 ? gb_cu_fail(e, GB_CUDA_STOPPED, "the caller has ended the copy") : 0;
 }
 
+static int asked_to_stop(const gb_cuda_job *job, gb_cuda_error *e) {
+    return job->stop && __atomic_load_n(job->stop, __ATOMIC_RELAXED) ? stopped(-1, e) : 0;
+}
+
 static int progress(const gb_cuda_job *job, double done, gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
-    return c && c->progress ? stopped(c->progress(c->self, done), e) : 0;
+    return c && c->progress ? stopped(c->progress(c->self, done), e) : asked_to_stop(job, e);
 }
 
 static int wait_for(const gb_cuda_job *job, gb_cuda_event *event, gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
     for (int done;;) {
         if ((done = gb_cuda_wait(event, SLICE, e))) return done < 0 ? -1 : 0;
-        if (c && stopped(c->yield(c->self), e)) return -1;
+        if (asked_to_stop(job, e) || (c && stopped(c->yield(c->self), e))) return -1;
     }
 }
 

@@ -2,7 +2,7 @@
 //
 //	gpu, err := cuda.AllocPlan(plan, alloc.Float64, cuda.Queue{}) // a plan for "gt:gpu"
 //	defer gpu.Block.Free()
-//	err = cuda.CopyStrided(gpu, cuda.HostSide(salt.View()), salt.Shape())
+//	err = cuda.CopyStrided(ctx, gpu, cuda.HostSide(salt.View()), salt.Shape())
 //	err = cuda.Synchronize(context.Background(), 0)
 //
 // Building needs no CUDA: the first call that needs the driver opens it, and on a machine without

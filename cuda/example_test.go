@@ -32,7 +32,7 @@ func Example() {
 	}
 	defer gpu.Block.Free()
 
-	fmt.Println(cuda.CopyStrided(gpu, cuda.HostSide(host.View()), host.Shape()))
+	fmt.Println(cuda.CopyStrided(context.Background(), gpu, cuda.HostSide(host.View()), host.Shape()))
 	event, err := queue.Record()
 	if err != nil {
 		fmt.Println(err)
@@ -42,7 +42,7 @@ func Example() {
 	fmt.Println(event.Wait(context.Background())) // host may be written again
 
 	host.Set(0, 3, 2, 1)
-	fmt.Println(cuda.CopyStrided(cuda.HostSide(host.View()), gpu, host.Shape()))
+	fmt.Println(cuda.CopyStrided(context.Background(), cuda.HostSide(host.View()), gpu, host.Shape()))
 	fmt.Println(cuda.Synchronize(context.Background(), 0), host.At(3, 2, 1))
 	// Output:
 	// <nil>
@@ -86,10 +86,10 @@ func ExampleQueue_Relayout() {
 	here, _ := grid.New[float64](&alloc.Spec{Shape: shape}) // memory of C, which copies may keep
 	defer here.Free()
 	_ = grid.Copy(here, host)
-	_ = cuda.CopyStrided(a, cuda.HostSide(here.View()), shape)
+	_ = cuda.CopyStrided(context.Background(), a, cuda.HostSide(here.View()), shape)
 	fmt.Println(queue.Relayout(b.View, a.View, shape, 8))
 	_ = here.Fill(0)
-	_ = cuda.CopyStrided(cuda.HostSide(here.View()), b, shape)
+	_ = cuda.CopyStrided(context.Background(), cuda.HostSide(here.View()), b, shape)
 	fmt.Println(cuda.Synchronize(context.Background(), 0), b.Strides, here.At(0, 2), here.At(1, 0))
 	// Output:
 	// <nil>

@@ -161,7 +161,7 @@ func TestBlocksAndEventsAreGivenBackOnce(t *testing.T) {
 		_, _, err := b.InFlight()
 		for _, err := range []error{
 			err, b.RecordUse(on(0, 0)), b.Synchronize(t.Context()), on(0, 0).WaitBlock(b),
-			cuda.CopyStrided(side, side, []int64{1}),
+			cuda.CopyStrided(t.Context(), side, side, []int64{1}),
 		} {
 			require.ErrorIs(t, err, cuda.ErrArgument)
 			assert.EqualError(t, err, why)

@@ -1,9 +1,11 @@
 package cuda_test
 
 import (
+	"context"
 	"encoding/binary"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,9 +46,9 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 		gpu := side(t, cuda.DeviceMemory, alloc.Float64, n, 8, 300*8, 300*40*8)
 		turned := side(t, cuda.DeviceMemory, alloc.Float64, n, 40*7*8, 8, 40*8)
 		back := side(t, cuda.Pinned, alloc.Float32, n, 4, 300*4, 300*40*4)
-		require.NoError(t, cuda.CopyStrided(gpu, host, shape))
-		require.NoError(t, cuda.CopyStrided(turned, gpu, shape))
-		require.NoError(t, cuda.CopyStrided(back, turned, shape), "converted on the way")
+		require.NoError(t, cuda.CopyStrided(t.Context(), gpu, host, shape))
+		require.NoError(t, cuda.CopyStrided(t.Context(), turned, gpu, shape))
+		require.NoError(t, cuda.CopyStrided(t.Context(), back, turned, shape), "converted on the way")
 		finished(t)
 		for _, at := range [][3]int64{{0, 0, 0}, {299, 39, 6}, {17, 5, 3}, {1, 39, 0}} {
 			element := at[0] + 300*at[1] + 300*40*at[2]
@@ -54,6 +56,31 @@ func TestStridedCopiesOfAnyLayout(t *testing.T) {
 			assert.InDelta(t, at[0]*40*7+at[1]*7+at[2], math.Float32frombits(bits), 0, at)
 		}
 	}
+}
+
+// A copy of pageable memory waits for its staging buffers, here of a GPU that does no work.
+func TestAContextEndsAStridedCopy(t *testing.T) {
+	clean(t)
+	const n = 64 << 20
+	host := side(t, cuda.Pinned, alloc.Uint8, n, 1)
+	host.Kind = cuda.Host
+	gpu := side(t, cuda.DeviceMemory, alloc.Uint8, n, 1)
+	backward := cuda.Side{View: cuda.View{Data: gpu.Data + n - 2, Strides: []int64{-2}},
+		Kind: gpu.Kind, Type: gpu.Type, Block: gpu.Block}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	assert.ErrorIs(t, cuda.CopyStrided(ended, gpu, host, []int64{n}), context.Canceled)
+	finished(t)
+
+	faketest.Hold(1)
+	soon, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer stop()
+	err := cuda.CopyStrided(soon, backward, host, []int64{n / 2})
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	faketest.Hold(0)
+	require.NoError(t, cuda.Synchronize(t.Context(), 0))
+	require.NoError(t, cuda.CopyStrided(t.Context(), backward, host, []int64{n / 2}))
+	finished(t)
 }
 
 func TestAStridedCopyOntoItself(t *testing.T) {
@@ -65,7 +92,7 @@ func TestAStridedCopyOntoItself(t *testing.T) {
 		Block: block}
 	backward := cuda.Side{View: cuda.View{Data: block.Address() + 7, Strides: []int64{-1}},
 		ItemSize: 1, Block: block}
-	require.NoError(t, cuda.CopyStrided(forward, backward, []int64{8}))
+	require.NoError(t, cuda.CopyStrided(t.Context(), forward, backward, []int64{8}))
 	finished(t)
 	assert.Equal(t, "hgfedcba", string(faketest.Look(block.Address(), 8)))
 }
@@ -94,7 +121,7 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 			bad := sound
 			change(&bad)
 			for arg, err := range map[string]error{
-				"dst: ": cuda.CopyStrided(bad, gpu, shape), "src: ": cuda.CopyStrided(gpu, bad,
+				"dst: ": cuda.CopyStrided(t.Context(), bad, gpu, shape), "src: ": cuda.CopyStrided(t.Context(), gpu, bad,
 					shape),
 			} {
 				require.ErrorIs(t, err, cuda.ErrArgument)
@@ -104,14 +131,14 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	whole, time := gpu, host
 	whole.Type, time.Type = alloc.Int64, alloc.Datetime
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, whole, shape),
+	assert.ErrorContains(t, cuda.CopyStrided(t.Context(), gpu, whole, shape),
 		"src: elements of type int64 (8 bytes) do not convert")
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, time, shape),
+	assert.ErrorContains(t, cuda.CopyStrided(t.Context(), gpu, time, shape),
 		"src: elements of type datetime64 (8 bytes) do not")
-	assert.ErrorContains(t, cuda.CopyStrided(host, host, shape),
+	assert.ErrorContains(t, cuda.CopyStrided(t.Context(), host, host, shape),
 		"dst and src are memory of the host")
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{2, -3}), "shape[1] is -3")
-	assert.ErrorContains(t, cuda.CopyStrided(gpu, host, []int64{1 << 40, 1 << 40}),
+	assert.ErrorContains(t, cuda.CopyStrided(t.Context(), gpu, host, []int64{2, -3}), "shape[1] is -3")
+	assert.ErrorContains(t, cuda.CopyStrided(t.Context(), gpu, host, []int64{1 << 40, 1 << 40}),
 		"more than 2^63 bytes")
 	queue := on(0, 0)
 	for _, err := range []error{
@@ -127,6 +154,6 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 	none := host
 	none.Type, none.ItemSize, none.Kind = alloc.Raw, 0, cuda.DeviceMemory
 	host.Type, host.ItemSize = alloc.Raw, 0
-	assert.NoError(t, cuda.CopyStrided(none, host, shape), "elements of no bytes")
+	assert.NoError(t, cuda.CopyStrided(t.Context(), none, host, shape), "elements of no bytes")
 	assert.Zero(t, faketest.Count("cuMemcpyHtoDAsync_v2")+faketest.Count("cuLaunchKernel"))
 }

@@ -1,7 +1,7 @@
 // Package share hands named arrays to other processes through a Unix socket, without a copy: a Go
 // service and a Python model work on the same memory.
 //
-//	server, err := share.Listen("unix:/run/user/1000/ocean", share.Options{})
+//	server, err := share.Listen(ctx, "unix:/run/user/1000/ocean", share.Options{})
 //	defer server.Close()
 //	salt, err := share.New(plan, alloc.Float64) // laid out by an alloc.Plan, zeros
 //	defer salt.Free()

@@ -19,7 +19,7 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	address := "unix:" + filepath.Join(folder, "s")
-	server, err := share.Listen(address, share.Options{})
+	server, err := share.Listen(context.Background(), address, share.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -55,8 +55,12 @@ type offer struct {
 }
 
 // Listen makes the socket of an address, such as "unix:/run/user/1000/ocean", and answers there
-// until Close.
-func Listen(address string, o Options) (*Server, error) {
+// until Close. A socket file that is there already is asked whether a server answers: the context
+// ends that wait, and nothing after it.
+func Listen(ctx context.Context, address string, o Options) (*Server, error) {
+	if err := stop.Asked(ctx); err != nil {
+		return nil, err
+	}
 	file, err := path(address)
 	if err != nil {
 		return nil, err
@@ -64,7 +68,7 @@ func Listen(address string, o Options) (*Server, error) {
 	if o.Mode == 0 {
 		o.Mode = 0o600
 	}
-	listener, err := listen(file, o.Mode)
+	listener, err := listen(ctx, file, o.Mode)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package share_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,7 @@ func address(t testing.TB) string { return "unix:" + filepath.Join(t.TempDir(), 
 
 func listening(t testing.TB) (*share.Server, string) {
 	at := address(t)
-	server, err := share.Listen(at, share.Options{})
+	server, err := share.Listen(t.Context(), at, share.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, server.Close()) })
 	return server, at
@@ -200,7 +201,7 @@ func TestNoPageIsTouched(t *testing.T) {
 
 func TestASocketOfADeadServerIsReplacedAndOneOfALiveServerIsNot(t *testing.T) {
 	server, at := listening(t)
-	_, err := share.Listen(at, share.Options{})
+	_, err := share.Listen(t.Context(), at, share.Options{})
 	assert.ErrorContains(t, err, "a server answers")
 	require.NoError(t, server.Close())
 
@@ -209,13 +210,13 @@ func TestASocketOfADeadServerIsReplacedAndOneOfALiveServerIsNot(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, syscall.Bind(dead, &syscall.SockaddrUnix{Name: file}))
 	require.NoError(t, syscall.Close(dead))
-	again, err := share.Listen(at, share.Options{Mode: 0o640})
+	again, err := share.Listen(t.Context(), at, share.Options{Mode: 0o640})
 	require.NoError(t, err)
 	found, err := os.Lstat(file)
 	require.NoError(t, err)
 	assert.Equal(t, os.ModeSocket|0o640, found.Mode())
 	require.NoError(t, os.Remove(file))
-	other, err := share.Listen(at, share.Options{})
+	other, err := share.Listen(t.Context(), at, share.Options{})
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
 	_, err = share.Names(t.Context(), at) // the other's socket is left
@@ -224,9 +225,42 @@ func TestASocketOfADeadServerIsReplacedAndOneOfALiveServerIsNot(t *testing.T) {
 	assert.NoFileExists(t, file)
 
 	require.NoError(t, os.WriteFile(file, []byte("kept"), 0o600))
-	_, err = share.Listen(at, share.Options{})
+	_, err = share.Listen(t.Context(), at, share.Options{})
 	assert.ErrorContains(t, err, "no socket")
 	assert.FileExists(t, file)
+}
+
+// A socket file is asked whether a server answers, after other servers of the folder: here one
+// whose clients all wait to be accepted, and one that holds the lock.
+func TestListenAsksItsContext(t *testing.T) {
+	at := address(t)
+	file := at[len("unix:"):]
+	full, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(full) })
+	require.NoError(t, syscall.Bind(full, &syscall.SockaddrUnix{Name: file}))
+	require.NoError(t, syscall.Listen(full, 0))
+	for err == nil {
+		var waits net.Conn
+		if waits, err = net.Dial("unix", file); err == nil {
+			t.Cleanup(func() { _ = waits.Close() })
+		}
+	}
+	asked := func() {
+		soon, end := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer end()
+		_, err := share.Listen(soon, at, share.Options{})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.FileExists(t, file)
+		_, err = share.Listen(soon, at, share.Options{})
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	asked()
+	folder, err := os.Open(filepath.Dir(file))
+	require.NoError(t, err)
+	defer func() { _ = folder.Close() }()
+	require.NoError(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_EX))
+	asked()
 }
 
 func TestTwoServersDoNotTakeOneSocket(t *testing.T) {
@@ -236,7 +270,7 @@ func TestTwoServersDoNotTakeOneSocket(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if server, err := share.Listen(at, share.Options{}); err == nil {
+				if server, err := share.Listen(t.Context(), at, share.Options{}); err == nil {
 					made <- server
 				}
 			})
@@ -260,14 +294,14 @@ func TestWrongArguments(t *testing.T) {
 	one := plan(alloc.Spec{Shape: []int64{4}, ItemSize: 8})
 	for want, call := range map[string]func() error{
 		`"/tmp/x"; give "unix:"`: func() error {
-			_, err := share.Listen("/tmp/x", share.Options{})
+			_, err := share.Listen(t.Context(), "/tmp/x", share.Options{})
 			return err
 		},
 		`"unix:"; give "unix:"`:   func() error { _, err := share.Names(t.Context(), "unix:"); return err },
 		`"unix:@x"; give "unix:"`: func() error { _, err := share.Names(t.Context(), "unix:@x"); return err },
 		"at most 107":             func() error { _, err := share.Names(t.Context(), long); return err },
 		"permission bits": func() error {
-			_, err := share.Listen(at+"2", share.Options{Mode: os.ModeSetuid | 0o600})
+			_, err := share.Listen(t.Context(), at+"2", share.Options{Mode: os.ModeSetuid | 0o600})
 			return err
 		},
 		`"a" is offered already`: func() error { return server.Offer("a", a, share.ReadOnly) },

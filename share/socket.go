@@ -1,6 +1,7 @@
 package share
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"gridbuf/alloc"
+	"gridbuf/internal/stop"
 )
 
 // backlog is how many clients may wait to be accepted; the system may allow fewer.
@@ -16,16 +18,19 @@ const backlog = 4096
 
 // listen makes the socket file. The socket of a server that is gone is replaced, one where a server
 // answers is refused, and so is any other file.
-func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
+func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListener, error) {
 	if mode&^os.ModePerm != 0 {
 		return nil, alloc.ErrInvalid.Errorf("mode: %q; give permission bits, such as 0600", mode)
 	}
-	unlock, err := lock(filepath.Dir(file))
+	unlock, err := lock(ctx, filepath.Dir(file))
+	if ended := stop.Asked(ctx); ended != nil && err != nil {
+		return nil, ended
+	}
 	if err != nil {
 		return nil, refused(file, err)
 	}
 	defer unlock()
-	if err := removeStale(file); err != nil {
+	if err := removeStale(ctx, file); err != nil {
 		return nil, err
 	}
 	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -55,19 +60,29 @@ func listen(file string, mode os.FileMode) (*net.UnixListener, error) {
 
 // lock keeps other servers from the same folder until unlock, so that two which start at the same
 // time do not both replace one socket.
-func lock(folder string) (unlock func(), err error) {
+func lock(ctx context.Context, folder string) (unlock func(), err error) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		_ = f.Close() // the first error counts
-		return nil, err
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if ended := stop.Asked(ctx); ended != nil {
+			err = ended
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			_ = f.Close() // the first error counts
+			return nil, err
+		}
+		time.Sleep(time.Millisecond)
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-func removeStale(file string) error {
+func removeStale(ctx context.Context, file string) error {
 	found, err := os.Lstat(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -79,7 +94,10 @@ func removeStale(file string) error {
 		return alloc.ErrInvalid.Errorf(
 			"address: %s is a file and no socket; give another path", file)
 	}
-	conn, err := net.DialTimeout("unix", file, 10*time.Second)
+	conn, err := dial(ctx, file)
+	if ended := stop.Asked(ctx); ended != nil && err != nil {
+		return ended
+	}
 	if err == nil {
 		_ = conn.Close() // the server that answers is not asked
 	}

@@ -295,7 +295,7 @@ func TestAConnectionServesTheNextAttach(t *testing.T) {
 func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 	at := address(t)
 	for range 3 {
-		server, err := share.Listen(at, share.Options{})
+		server, err := share.Listen(t.Context(), at, share.Options{})
 		require.NoError(t, err)
 		require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
 		a, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
@@ -308,7 +308,7 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 		assert.ErrorIs(t, err, os.ErrNotExist)
 	}
 	// A server that the file is not of any more lives on: its connections are not used.
-	old, err := share.Listen(at, share.Options{})
+	old, err := share.Listen(t.Context(), at, share.Options{})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, old.Close()) }()
 	require.NoError(t, old.Offer("a", array(t, 4), share.ReadOnly))
@@ -317,7 +317,7 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 	a.Free()
 	require.NoError(t, old.Wait(t.Context(), "a"))
 	require.NoError(t, os.Remove(at[len("unix:"):]))
-	other, err := share.Listen(at, share.Options{})
+	other, err := share.Listen(t.Context(), at, share.Options{})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, other.Close()) }()
 	require.NoError(t, other.Offer("a", array(t, 5), share.ReadOnly))

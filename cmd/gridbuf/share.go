@@ -39,7 +39,7 @@ func runShare(arguments []string, out io.Writer) (err error) {
 	}
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	server, err := share.Listen(words[0], share.Options{Mode: os.FileMode(bits)})
+	server, err := share.Listen(stop, words[0], share.Options{Mode: os.FileMode(bits)})
 	if err != nil {
 		return err
 	}

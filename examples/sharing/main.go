@@ -29,7 +29,7 @@ func run(address string) (err error) {
 		return err
 	}
 	defer heat.Free()
-	server, err := share.Listen(address, share.Options{})
+	server, err := share.Listen(context.Background(), address, share.Options{})
 	if err != nil {
 		return err
 	}

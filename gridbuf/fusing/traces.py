@@ -119,6 +119,7 @@ class Trace:
         self.constants: tuple[Any, ...] = ()  # the arguments but memory: values that were seen
         self.signature: Any = None
         self.entry, self.entry_modes = modes(), np.geterr()
+        self.entry_call: Any = np.geterrcall()
         self.outer: Any = None  # np.errstate outside, where set inside
         self.result: Any = None
         self.count = 0
@@ -190,7 +191,8 @@ class Trace:
                 continue
             segment = Segment(self.run, alike)
             self.steps.append(segment)
-            segment.execute(self.run, self.workers, outs if alike == list(targets) else ())
+            with np.errstate(call=self.entry_call, **self.entry_modes):  # as the function began
+                segment.execute(self.run, self.workers, outs if alike == list(targets) else ())
 
     def real(self, node: Node) -> Any:
         self.flush([node])

@@ -21,7 +21,7 @@ WAYS = {  # and notes of errors are passed on, as among many ranks, or go to all
 # way.
 PROGRAMS = {
     "storm.py 1 40": (1, 2, 3, 4), "same.py": (1, 2, 3, 4), "revoked.py": (1, 2, 3, 4),
-    "lifetimes.py": (1, 2), "meshes.py": (1, 2, 3, 4),
+    "late_notes.py": (2, 3, 4), "lifetimes.py": (1, 2), "meshes.py": (1, 2, 3, 4),
 }  # fmt: skip
 
 

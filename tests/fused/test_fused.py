@@ -401,6 +401,19 @@ class TestErrors:
                 step(np.ones(3), np.ones(3), 0)
             assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
 
+    def test_errstate_within_does_not_reach_operations_before_it(self) -> None:
+        """Also where a call inside of the block needs their values, and no program takes them."""
+
+        @gb.fused
+        def step(a: Any, b: Any, n: int) -> Any:
+            infinite = a / np.logical_and(n, b)
+            with np.errstate(divide="raise"):
+                return infinite, infinite.sum()
+
+        for _ in range(3):
+            with np.errstate(divide="ignore"):
+                assert step(np.ones(3), np.ones(3), 0)[1] == np.inf
+
     def test_the_users_own(self) -> None:
         @gb.fused
         def step(u: Any) -> Any:

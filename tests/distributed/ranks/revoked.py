@@ -7,13 +7,12 @@ import os
 import signal
 import tempfile
 import threading
-import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import me, raises, raises_on
+from common import last, me, n, raises, ring, until_revoked, works, world
 from mpi4py import MPI
 
 import gridbuf as gb
@@ -21,40 +20,6 @@ import gridbuf.distributed as gbd
 import gridbuf.interop.mpi4py as gbm
 from gridbuf.distributed import calls
 from gridbuf.distributed.ranks import pending_requests, persistent_messages, revoke
-
-world = MPI.COMM_WORLD
-n = world.size
-last = n - 1
-SOON = 60.0  # of 200 seconds that the ranks have: no machine is so busy
-
-
-def ring(comm: Any = world, points: int = 6, **more: Any) -> gbd.Grid:
-    more = {"periodic": "I", "halo": ((1, 1), (0, 0)), "blocks": (n, 1), "timeout": 200} | more
-    return gbd.grid((4 * n, points), comm=comm, **more)
-
-
-def works(grid: gbd.Grid) -> None:
-    f = grid.zeros()
-    for i in range(3):
-        f[...] = 100.0 * i + me
-        grid.exchange(f)
-        assert [f[0, 0], f[-1, 0]] == [100.0 * i + (me - 1) % n, 100.0 * i + (me + 1) % n], (
-            me,
-            i,
-            f.numpy(),
-        )
-    assert grid.sum(grid.ones()) == 24.0 * n
-
-
-def until_revoked(call: Callable[[], Any], kind: type[Exception], *words: str) -> None:
-    """A rank that is not beside the one that fails may end this call, and hears of it in the
-    next.
-    """
-    began = time.monotonic()
-    with raises(kind, *words):
-        while time.monotonic() - began < SOON:
-            call()
-    assert time.monotonic() - began < SOON, me
 
 
 def locked(f: Any) -> gb.Field:
@@ -424,76 +389,6 @@ def coupled_communicators() -> None:
             c.Free()
 
 
-def an_error_that_one_rank_hears_late() -> None:
-    """Ranks 0 and 1 have made their grid again when rank 2 hears of the error. It revokes the grid
-    that rank 2 has with rank 1, and no other grid of rank 1.
-    """
-
-    def grid_of(*ranks: int) -> Any:
-        comm = world.Split(0 if me in ranks else MPI.UNDEFINED, me)
-        return comm, comm != MPI.COMM_NULL and made(comm)
-
-    def made(comm: Any) -> gbd.Grid:
-        return gbd.grid((8,), "I", halo=1, periodic="I", comm=comm, timeout=200)
-
-    works(ring())
-    first, grid = grid_of(0, 1)
-    _, other = grid_of(0, 2)
-    between = world.Split(0 if me in (1, 2) else MPI.UNDEFINED, me)
-    world.Barrier()
-    if me == 0:
-        with raises(TypeError):
-            grid.exchange(3)
-    elif me == 1:
-        until_revoked(lambda: grid.sum(grid.ones()), gbd.RevokedError, "rank 0: TypeError")
-    if me in (0, 1):
-        grid = made(first)
-    if me in (1, 2):
-        with suppress(gbd.RevokedError):
-            late = made(between)
-            late.sum(late.ones())
-    if me == 2:
-        with raises(gbd.RevokedError, "rank 0: TypeError"):
-            other.sum(other.ones())
-    if me in (0, 1):
-        assert grid.sum(grid.ones()) == 8.0
-    if me > 2:  # in none of these, and in a grid with all of these ranks
-        until_revoked(ring, gbd.RevokedError, "rank 0: TypeError")
-    works(ring())
-
-
-def an_exchange_whose_values_come_with_the_note_of_an_error() -> None:
-    """The failing rank has ended this exchange, so that all others end it as well, however late
-    they look: the next call raises.
-    """
-    receive_notes = revoke.receive_notes
-
-    def late(**at_start: Any) -> None:
-        if not at_start:
-            revoke.receive_notes = receive_notes
-            time.sleep(0.5)  # in which values and the note arrive
-        for _ in range(1 if at_start else 100):  # MPI may need several calls to find a message
-            receive_notes(**at_start)
-
-    for first_use in (False, True):
-        grid = ring()
-        f, times = grid.full(float(me)), 1 if first_use else 2
-        for time_of_use in range(times):
-            world.Barrier()
-            if time_of_use == times - 1:
-                if me == last:
-                    time.sleep(0.1)
-                else:
-                    revoke.receive_notes = late
-            grid.exchange(f)
-        assert [f[0, 0], f[-1, 0]] == [(me - 1) % n, (me + 1) % n]
-        with raises_on(last, TypeError):
-            if me == last:
-                grid.exchange("wrong")
-            while True:
-                grid.exchange(f)
-
-
 def a_program_that_goes_on() -> None:
     """The recipe of docs/distributed.md: fields are kept, the grid is made again."""
     grid, step, errors = ring(), 0, 0
@@ -615,11 +510,9 @@ for scenario in (
         a_rank_that_does_not_come,
         ctrl_c,
         coupled_communicators,
-        an_exchange_whose_values_come_with_the_note_of_an_error,
         exchange_halos_of_a_cartesian_communicator,
         no_memory_while_connecting,
         messages_of_a_revoked_grid_reach_no_other,
-        *[an_error_that_one_rank_hears_late] * 5 * (n > 2),
     ][: 99 * (n > 1)],
 ):
     scenario()
