@@ -35,7 +35,8 @@ def quantity(names: Any, faces: str, cells: int, levels: int, rng: np.random.Gen
     """A quantity of random values, at faces along some of I and J."""
     from ndsl import Quantity
 
-    dims = [getattr(names, f"{a}_INTERFACE_DIM" if a in faces else f"{a}_DIM") for a in "IJ"]
+    of = dict(zip("IJK", "IJK" if hasattr(names, "I_DIM") else "XYZ", strict=True))  # before 2026
+    dims = [getattr(names, of[a] + "_INTERFACE" * (a in faces) + "_DIM") for a in "IJ"]
     extent = [cells + (a in faces) for a in "IJ"]
     shape = [n + 2 * HALO + (a not in faces) for n, a in zip(extent, "IJ", strict=True)]
     keywords: dict[str, Any] = {}
@@ -47,7 +48,7 @@ def quantity(names: Any, faces: str, cells: int, levels: int, rng: np.random.Gen
         pass
     return Quantity(
         rng.random((*shape, levels)),
-        (*dims, names.K_DIM),
+        (*dims, getattr(names, f"{of['K']}_DIM")),
         "",
         origin=(HALO, HALO, 0),
         extent=(*extent, levels),
