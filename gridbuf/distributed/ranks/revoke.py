@@ -2,10 +2,10 @@
 MPI_Comm_revoke of MPI's fault tolerance does.
 
 The failing rank raises its own error and sends a note to all others. A rank that waits in a call of
-a revoked grid, or comes to one, raises RevokedError, which quotes the first error. A revoked grid
-stays so: the next grid of the communicator is made on fresh duplicates, once this rank has raised.
-An error revokes the grids of all communicators that this rank is in, so that coupled programs end
-their wait as well.
+a revoked grid, or comes to one, raises RevokedError, which quotes the first error. An exchange
+whose values have all come ends as usual. A revoked grid stays so: the next grid of the communicator
+is made on fresh duplicates, once this rank has raised. An error revokes the grids of all
+communicators that this rank is in, so that coupled programs end their wait as well.
 
 A rank that ends sends a note too, with the numbers of exchanges and calls that it has begun: a rank
 that waits for more than these raises at once. Notes go over the lobby, the duplicate on which grids
