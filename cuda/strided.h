@@ -35,7 +35,7 @@ typedef struct gb_cuda_job {
     int32_t ndim;
     const int64_t *shape;
     const gb_cuda_caller *caller; /* NULL: one thread lays out */
-    const int32_t *stop; /* not 0 once another thread wants the copy to end; or NULL */
+    const int32_t *stop;          /* not 0 once another thread wants the copy to end; or NULL */
     /* Results: the temporaries of the queued work, and their queues. The caller releases them once
      * that work is done, also of a copy that failed. */
     int32_t n_blocks;
