@@ -283,9 +283,13 @@ class Plan:
                 for bound in self.bounds
                 for block in self.blocks
             ]
-            compare_copies(
-                partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)]
-            )
+            try:
+                compare_copies(
+                    partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)]
+                )
+            except BaseException:
+                handle._given_up = True  # its caller gets no handle: the next start ends it
+                raise
         return handle
 
     def __call__(self, *fields: Any) -> None:
