@@ -350,6 +350,19 @@ def test_in_place_on_intermediates() -> None:
     same(step(f, g), fused(f, g))
 
 
+def test_powers_of_arrays_have_the_bits_of_the_call() -> None:
+    """NumPy squares by a product where the exponent 2 has stride 0, else by its power."""
+    x = np.random.default_rng(2).random((400, 3)) * 9
+    for exponent in (
+        np.full(1, 2, "h"),
+        np.full(3, 2.0),
+        np.full((400, 1), 2),
+        np.full(1, 2.0),
+    ):
+        got = gb.fused(lambda x, n: x**n + 1.0)(x, exponent)
+        assert (got == x**exponent + 1.0).all()
+
+
 class TestErrors:
     def test_errstate(self) -> None:
         step = gb.fused(lambda a, b: np.sqrt(a / b - 1))
