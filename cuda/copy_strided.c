@@ -49,7 +49,8 @@ static int asked_to_stop(const gb_cuda_job *job, gb_cuda_error *e) {
 
 static int progress(const gb_cuda_job *job, double done, gb_cuda_error *e) {
     const gb_cuda_caller *c = job->caller;
-    return c && c->progress ? stopped(c->progress(c->self, done), e) : asked_to_stop(job, e);
+    if (asked_to_stop(job, e)) return -1;
+    return c && c->progress ? stopped(c->progress(c->self, done), e) : 0;
 }
 
 static int wait_for(const gb_cuda_job *job, gb_cuda_event *event, gb_cuda_error *e) {

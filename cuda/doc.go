@@ -3,7 +3,7 @@
 //	gpu, err := cuda.AllocPlan(plan, alloc.Float64, cuda.Queue{}) // a plan for "gt:gpu"
 //	defer gpu.Block.Free()
 //	err = cuda.CopyStrided(ctx, gpu, cuda.HostSide(salt.View()), salt.Shape())
-//	err = cuda.Synchronize(context.Background(), 0)
+//	err = cuda.Synchronize(ctx, 0)
 //
 // Building needs no CUDA: the first call that needs the driver opens it, and on a machine without
 // one the error wraps [ErrNoDriver]. Each call acts in the primary context of its device, which

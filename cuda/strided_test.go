@@ -121,8 +121,8 @@ func TestAStridedCopyRefusesWhatDoesNotFit(t *testing.T) {
 			bad := sound
 			change(&bad)
 			for arg, err := range map[string]error{
-				"dst: ": cuda.CopyStrided(t.Context(), bad, gpu, shape), "src: ": cuda.CopyStrided(t.Context(), gpu, bad,
-					shape),
+				"dst: ": cuda.CopyStrided(t.Context(), bad, gpu, shape),
+				"src: ": cuda.CopyStrided(t.Context(), gpu, bad, shape),
 			} {
 				require.ErrorIs(t, err, cuda.ErrArgument)
 				assert.ErrorContains(t, err, arg+why)

@@ -35,8 +35,9 @@ def quantity(names: Any, faces: str, cells: int, levels: int, rng: np.random.Gen
     """A quantity of random values, at faces along some of I and J."""
     from ndsl import Quantity
 
-    of = dict(zip("IJK", "IJK" if hasattr(names, "I_DIM") else "XYZ", strict=True))  # before 2026
-    dims = [getattr(names, of[a] + "_INTERFACE" * (a in faces) + "_DIM") for a in "IJ"]
+    from gridbuf.interop.ndsl_links import NAMES
+
+    dims = [of[a not in faces] for a, of in zip("IJ", NAMES, strict=True)]
     extent = [cells + (a in faces) for a in "IJ"]
     shape = [n + 2 * HALO + (a not in faces) for n, a in zip(extent, "IJ", strict=True)]
     keywords: dict[str, Any] = {}
@@ -48,7 +49,7 @@ def quantity(names: Any, faces: str, cells: int, levels: int, rng: np.random.Gen
         pass
     return Quantity(
         rng.random((*shape, levels)),
-        (*dims, getattr(names, f"{of['K']}_DIM")),
+        (*dims, getattr(names, "K_DIM", None) or names.Z_DIM),
         "",
         origin=(HALO, HALO, 0),
         extent=(*extent, levels),

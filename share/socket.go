@@ -22,12 +22,9 @@ func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListen
 	if mode&^os.ModePerm != 0 {
 		return nil, alloc.ErrInvalid.Errorf("mode: %q; give permission bits, such as 0600", mode)
 	}
-	unlock, err := lock(ctx, filepath.Dir(file))
-	if ended := stop.Asked(ctx); ended != nil && err != nil {
-		return nil, ended
-	}
+	unlock, err := lock(ctx, file)
 	if err != nil {
-		return nil, refused(file, err)
+		return nil, err
 	}
 	defer unlock()
 	if err := removeStale(ctx, file); err != nil {
@@ -58,28 +55,29 @@ func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListen
 	return made.(*net.UnixListener), nil
 }
 
-// lock keeps other servers from the same folder until unlock, so that two which start at the same
-// time do not both replace one socket.
-func lock(ctx context.Context, folder string) (unlock func(), err error) {
-	f, err := os.Open(folder)
+// lock keeps other servers from the folder of a file until unlock, so that two which start at the
+// same time do not both replace one socket.
+func lock(ctx context.Context, file string) (unlock func(), err error) {
+	f, err := os.Open(filepath.Dir(file))
 	if err != nil {
-		return nil, err
+		return nil, refused(file, err)
 	}
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			break
+			return func() { _ = f.Close() }, nil
 		}
-		if ended := stop.Asked(ctx); ended != nil {
-			err = ended
+		ended := stop.Asked(ctx)
+		if ended == nil && (errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR)) {
+			time.Sleep(time.Millisecond)
+			continue
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			_ = f.Close() // the first error counts
-			return nil, err
+		_ = f.Close() // the first error counts
+		if ended != nil {
+			return nil, ended
 		}
-		time.Sleep(time.Millisecond)
+		return nil, refused(file, err)
 	}
-	return func() { _ = f.Close() }, nil
 }
 
 func removeStale(ctx context.Context, file string) error {

@@ -103,8 +103,8 @@ def race(
     *,
     advance: Callable[[int], Any],
 ) -> None:
-    """Let each contender take `steps` steps, in rounds of every order: each follows each of the
-    others as often, since a slow one leaves the caches cold.
+    """Let each contender take `steps` steps, in rounds of every order: no contender alone follows a
+    slow one, which leaves the caches cold.
     """
     for contender in entered:
         contender.warm_up(stencil)

@@ -229,9 +229,9 @@ def test_many_calls_at_once_share_the_helpers() -> None:
             thread.join(300)
         assert not wrong and not any(thread.is_alive() for thread in threads)
         named = []
-        for thread in os.listdir("/proc/self/task"):
-            with suppress(FileNotFoundError, ProcessLookupError):  # the others are just ending
-                named.append(Path(f"/proc/self/task/{thread}/comm").read_text().strip())
+        for task in os.listdir("/proc/self/task"):
+            with suppress(FileNotFoundError, ProcessLookupError):  # a thread has just ended
+                named.append(Path(f"/proc/self/task/{task}/comm").read_text().strip())
         assert named.count("gridbuf") < 20, "helpers are shared, not made for every call"
     finally:
         gb.set_num_threads(before)

@@ -275,7 +275,6 @@ class Plan:
         1.0
         """
         handle = Handle(self, self._transport, self._begin(fields, self._transport.start))
-        self._under_way = weakref.ref(handle)
         # The handshake has compared GRIDBUF_DEBUG on both ranks
         if self.twice is not None and self.gpu is None:
             names = [
@@ -283,13 +282,10 @@ class Plan:
                 for bound in self.bounds
                 for block in self.blocks
             ]
-            try:
-                compare_copies(
-                    partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)]
-                )
-            except BaseException:
-                handle._given_up = True  # its caller gets no handle: the next start ends it
-                raise
+            compare_copies(
+                partial(self.twice, *fields), [*zip(names, self._flat(fields), strict=True)]
+            )
+        self._under_way = weakref.ref(handle)  # last: of a start that raises there is no handle
         return handle
 
     def __call__(self, *fields: Any) -> None:
