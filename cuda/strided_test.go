@@ -80,6 +80,8 @@ func TestAContextEndsAStridedCopy(t *testing.T) {
 	faketest.Hold(0)
 	require.NoError(t, cuda.Synchronize(t.Context(), 0))
 	require.NoError(t, cuda.CopyStrided(t.Context(), backward, host, []int64{n / 2}))
+	var none context.Context
+	require.NoError(t, cuda.CopyStrided(none, backward, host, []int64{n / 2}))
 	finished(t)
 }
 

@@ -92,10 +92,13 @@ func dial(ctx context.Context, file string) (*net.UnixConn, error) {
 		time.Sleep(time.Millisecond)
 		conn, err = d.DialContext(within, "unix", file)
 	}
-	switch {
-	case ctx.Err() != nil && err != nil:
+	switch deadline, has := ctx.Deadline(); {
+	case err == nil:
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil:
+	case has && !time.Now().Before(deadline): // the dialer saw it first
+		return nil, context.DeadlineExceeded
+	default:
 		return nil, refused(file, err)
 	}
 	return conn.(*net.UnixConn), nil

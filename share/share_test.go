@@ -261,6 +261,14 @@ func TestListenAsksItsContext(t *testing.T) {
 	defer func() { _ = folder.Close() }()
 	require.NoError(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_EX))
 	asked()
+
+	var none context.Context
+	_, free := listening(t)
+	server, err := share.Listen(none, address(t), share.Options{})
+	require.NoError(t, err)
+	require.NoError(t, server.Close())
+	_, err = share.Listen(none, free, share.Options{})
+	assert.ErrorContains(t, err, "a server answers")
 }
 
 func TestTwoServersDoNotTakeOneSocket(t *testing.T) {

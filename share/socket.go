@@ -93,8 +93,8 @@ func removeStale(ctx context.Context, file string) error {
 			"address: %s is a file and no socket; give another path", file)
 	}
 	conn, err := dial(ctx, file)
-	if ended := stop.Asked(ctx); ended != nil && err != nil {
-		return ended
+	if err != nil && !errors.Is(err, alloc.ErrUnavailable) {
+		return err // the context's
 	}
 	if err == nil {
 		_ = conn.Close() // the server that answers is not asked
