@@ -397,6 +397,8 @@ def _in_place(function: Any, ufunc: Any) -> Any:
 def _added_to(trace: Trace, ufunc: Any, target: Traced, other: Any) -> Any:
     """The node of a call into its first input, put off; None: it has to run unfused."""
     operands, dtype = _operands(trace, (target, other)), target._value.dtype
+    if dtype.kind == "c" and ufunc in (np.multiply, np.power):
+        return None  # NumPy rounds the product of one element otherwise where it replaces a factor
     loop = None if operands is None else op.find_loop(ufunc, _kinds(trace, operands))
     if operands is None or loop is None or not np.can_cast(loop.types[-1], dtype, "same_kind"):
         return None

@@ -1,5 +1,6 @@
 """gridbuf.fused: the bits of the unfused call, when a function is traced, and what is refused."""
 
+import operator
 import warnings
 from typing import Any
 
@@ -361,6 +362,24 @@ def test_powers_of_arrays_have_the_bits_of_the_call() -> None:
     ):
         got = gb.fused(lambda x, n: x**n + 1.0)(x, exponent)
         assert (got == x**exponent + 1.0).all()
+
+
+@pytest.mark.parametrize("kind", ["F", "D"])
+@pytest.mark.parametrize("operation", [operator.imul, operator.ipow])
+def test_products_into_one_complex_element_have_the_bits_of_the_call(
+    operation: Any, kind: str
+) -> None:
+    """NumPy rounds such a product otherwise than one into other memory."""
+
+    def step(x: Any, y: Any) -> Any:
+        z = x + 0
+        return operation(z, 2 if operation is operator.ipow else y)
+
+    fused = gb.fused(step)
+    rng = np.random.default_rng(3)
+    for n in [1] * 50 + [5]:
+        x, y = ((rng.random(n) + 1j * rng.random(n)).astype(kind) for _ in range(2))
+        assert fused(x, y).tobytes() == step(x, y).tobytes()
 
 
 class TestErrors:

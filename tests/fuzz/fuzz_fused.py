@@ -23,6 +23,8 @@ BINARY = ["add", "subtract", "multiply", "true_divide", "maximum", "minimum", "e
           "floor_divide", "remainder", "hypot", "bitwise_and", "bitwise_xor", "left_shift",
           "power"]  # fmt: skip
 OPERATORS = ["add", "sub", "mul", "truediv", "lt", "ge", "eq", "pow", "floordiv", "mod", "and_"]
+INTO = ["add", "sub", "mul", "mul", "truediv", "pow", "floordiv", "mod", "and", "or", "xor",
+        "lshift", "rshift"]  # fmt: skip
 UNARY = ["negative", "absolute", "square", "sqrt", "rint", "sign", "floor", "conjugate", "positive",
          "reciprocal", "logical_not", "isnan", "isfinite", "signbit", "invert",
          "trunc"]  # fmt: skip
@@ -139,7 +141,7 @@ def draw_step(rng: random.Random, n: int, args: list[Any]) -> list[Any]:
     if kind == "turn":
         return [kind, rng.choice(["T", "domain", "transpose"]), value()]
     if kind == "in":
-        return [kind, rng.choice(["add", "sub", "mul", "truediv"]), value(), operand()]
+        return [kind, rng.choice(INTO), value(), operand()]
     if kind == "barrier":
         return [kind, rng.choice(["sum", "mean", "max", "whole", "cumsum", "reshape"]), value()]
     if kind == "two":
