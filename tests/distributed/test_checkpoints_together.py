@@ -372,6 +372,25 @@ def test_paths_that_cannot_be(tmp_path: Path) -> None:
         gbd.grid((4, 4), timeout=10**400)
 
 
+ODD = ["#2", "?x=1", ";v", "\t", "\n", "\r", "%20", "#mode=zarr", "::", "é", "\x7f", "~", "*"]
+
+
+@pytest.mark.parametrize("kind", ALL_FORMATS)
+def test_no_character_of_a_path_leads_elsewhere(kind: str, tmp_path: Path) -> None:
+    grid = gbd.grid((8, 6))
+    for i, odd in enumerate([*ODD, *([] if kind == "netcdf" else ["\\", "\udcff"])]):
+        place = tmp_path / str(i)
+        folder = place / f"y{odd}"
+        folder.mkdir(parents=True)
+        paths = place / "x", place / f"x{odd}", folder / f"x{odd}"
+        for value in (0.0, 3.0):
+            for k, path in enumerate(paths):
+                grid.save(path, T=grid.full(value + k), format=kind)
+            assert [grid.max(grid.load(path)["T"]) - value for path in paths] == [0.0, 1.0, 2.0]
+        assert {*os.listdir(place)} == {"x", f"x{odd}", f"y{odd}"}
+        assert os.listdir(folder) == [f"x{odd}"]
+
+
 @pytest.mark.parametrize("kind", ALL_FORMATS)
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_checkpoint_that_is_replaced_while_it_is_loaded(

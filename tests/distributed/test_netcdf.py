@@ -129,6 +129,17 @@ def test_what_is_wrong_is_named(words: str, more: Any, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "words"), [("a\\b", "a backslash, which"), ("a\udcff", "not UTF-8, which")], ids=ascii
+)
+def test_paths_that_the_packages_take_for_others(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"path: '.*' (has|is) {words}"):
+        GRID.save(tmp_path / name, T=GRID.zeros(), format="netcdf")
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=f"path: '.*' (has|is) {words}"):
+        GRID.load(tmp_path / name)
+
+
 def test_other_files_are_left_alone_and_a_good_one_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     path.write_bytes(b"a text")

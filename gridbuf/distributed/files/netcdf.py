@@ -23,6 +23,7 @@ from gridbuf.distributed.files.netcdf_packages import (
     MISSING,
     NewFile,
     attribute,
+    check_path,
     default_fill,
     find_package,
     new_variable,
@@ -109,6 +110,7 @@ def read_manifest(path: Path) -> Json:
     """The manifest of a file that `Grid.save` has written; ValueError where there is none."""
     if find_package() is None:
         raise ValueError(f"path: {str(path)!r} is a file; to load netCDF install {MISSING}")
+    check_path(path)
     found: Json = {}
     with opened(path) as file:
         for name, variable in file.variables.items():

@@ -38,6 +38,17 @@ def find_package() -> Any:
     return h5netcdf.legacyapi
 
 
+def check_path(path: Path) -> None:
+    """ValueError for a path that a package would take for another, or cannot take."""
+    text = str(path)
+    if "\\" in text:
+        raise ValueError(f"path: {text!r} has a backslash, which netCDF4 takes for '/'")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"path: {text!r} is not UTF-8, which netCDF4 needs") from None
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Hold LOCK; whatever else a package raises at a damaged file is a ValueError."""

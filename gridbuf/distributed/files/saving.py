@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gridbuf import _core
 from gridbuf.distributed.files import checkpoint_folders, manifests, netcdf
-from gridbuf.distributed.files.netcdf_packages import MISSING, find_package
+from gridbuf.distributed.files.netcdf_packages import MISSING, check_path, find_package
 from gridbuf.distributed.files.pieces import box_of, cut_into, places
 from gridbuf.distributed.files.stores import STORES, Store, zarr_is_there
 from gridbuf.distributed.geometry.between_decompositions import End
@@ -187,6 +187,8 @@ def saving(
     store = ALL_STORES[kind](**options)
     for info in mine:
         store.check(info.dtype, info.name)
+    if kind == "netcdf":
+        check_path(where)
     both_attributes = manifests.read_attributes(attributes, names)
     if kind == "netcdf":
         netcdf.check_attributes(both_attributes[0], "")

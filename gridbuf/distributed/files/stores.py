@@ -237,7 +237,7 @@ class ZarrArrays:
         import zarr
 
         with quiet(), writing(folder, "metadata"):
-            group = zarr.open_group(str(folder), mode="a", zarr_format=3)
+            group = zarr.open_group(folder, mode="a", zarr_format=3)
             group.attrs.update(entry["attributes"])
             for field_name, field in entry["fields"].items():
                 for t, name in enumerate(field["arrays"]):
@@ -280,7 +280,7 @@ class ZarrArrays:
         if known is None:
             with quiet():
                 known = self._open[folder, name] = zarr.open_array(
-                    str(folder / name), mode="r+", zarr_format=3
+                    folder / name, mode="r+", zarr_format=3
                 )
         return known
 
@@ -288,7 +288,7 @@ class ZarrArrays:
         import zarr
 
         with quiet(), writing(folder, "metadata"):
-            zarr.consolidate_metadata(str(folder), zarr_format=3)
+            zarr.consolidate_metadata(folder, zarr_format=3)
 
     def examine(self, folder: Path, name: str, entry: Json, shape: Sequence[int]) -> None:
         import zarr
@@ -296,7 +296,7 @@ class ZarrArrays:
         try:
             with quiet():
                 array = self._open.get((folder, name)) or zarr.open_array(
-                    str(folder / name), mode="r", zarr_format=3
+                    folder / name, mode="r", zarr_format=3
                 )
                 # Zarr swaps bytes itself
                 found, files = array.dtype.newbyteorder("="), array.shards or array.chunks
