@@ -292,6 +292,8 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         (ValueError, "shards: only Zarr has it",
         lambda: grid.save(path, format="npy", shards=True, T=T)),
         (ValueError, "fields: 'a/b' is no name", lambda: grid.save(path, **{"a/b": T})),
+        (ValueError, "fields: 'e\u0301' is no name", lambda: grid.save(path, **{"e\u0301": T})),
+        (ValueError, "is no name; .* up to 240 bytes", lambda: grid.save(path, **{"a" * 241: T})),
         (ValueError, "T: its domain has",
         lambda: grid.save(path, T=[gb.Field(np.zeros((2, 2)), "IJ")] * 2)),
         (TypeError, "attributes: expected a dict", lambda: grid.save(path, T=T, attributes=3)),

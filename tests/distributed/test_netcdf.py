@@ -1,6 +1,8 @@
 """Grid.save as one netCDF file: what comes back, what xarray sees, what is refused, and damage."""
 
+import math
 import os
+import re
 import resource
 import sys
 from pathlib import Path
@@ -66,13 +68,14 @@ def test_values_dims_dtype_and_layout_come_back(
 def test_attributes_come_back_equal_and_others_read_them(tmp_path: Path) -> None:
     attributes: dict[str, Any] = {
         "title": "a model", "no": "", "step": 7, "dt": 0.5, "one": [1], "n": np.int32(3),
-        "on": True,
+        "on": True, "flags": [True, False], "most": 2**64 - 1, "limits": [-math.inf, 1], "Größe": 1,
         "T": {"units": "K", "valid_range": (1.0, 2.0), "names": ["a", "b"], "scale_factor": 0.5},
     }  # fmt: skip
     GRID.save(tmp_path / "a", T=filled(GRID), attributes=attributes, format="netcdf")
     loaded = GRID.load(tmp_path / "a")
     assert loaded.attributes == {
-        "title": "a model", "no": "", "step": 7, "dt": 0.5, "one": [1], "n": 3, "on": True
+        "title": "a model", "no": "", "step": 7, "dt": 0.5, "one": [1], "n": 3, "on": True,
+        "flags": [True, False], "most": 2**64 - 1, "limits": [-math.inf, 1], "Größe": 1,
     }  # fmt: skip
     assert loaded.attributes_of("T") == {
         "units": "K", "valid_range": [1.0, 2.0], "names": ["a", "b"], "scale_factor": 0.5
@@ -138,6 +141,33 @@ def test_paths_that_the_packages_take_for_others(name: str, words: str, tmp_path
     (tmp_path / name).touch()
     with pytest.raises(ValueError, match=f"path: '.*' (has|is) {words}"):
         GRID.load(tmp_path / name)
+
+
+NAMES = ["", "a/b", "-a", "a ", "a\n", "a\0b", "\ud800", "e\u0301", "a" * 256]
+OWN = ["DIMENSION_LIST", "CLASS", "_NCProperties", "_nczarr_array"]
+VALUES = ["a\0b", "\ud800", ["a", "\0"], 2**64, -(2**63) - 1, [2**53 + 1, 0.5], [2**63 + 1, -1], []]
+FILLS = ["x", [1, 2], True, None, 1.5, 300, -1, math.nan, 1e300, 10**400]
+
+
+@pytest.mark.parametrize(
+    ("words", "attributes"),
+    [
+        *(("is no name in netCDF: up to 255 bytes", {name: 1}) for name in NAMES),
+        *(("is netCDF's own", {name: 1}) for name in OWN),
+        *(("is .*; netCDF has", {"a": value}) for value in VALUES),
+        *(("is .*; it is one number that uint8 holds", {"_FillValue": fill}) for fill in FILLS),
+    ],
+    ids=ascii,
+)
+def test_attributes_that_netcdf_lacks_or_changes(
+    words: str, attributes: Any, tmp_path: Path
+) -> None:
+    name, T = re.escape(repr(next(iter(attributes)))), GRID.zeros(dtype="u1")
+    with pytest.raises(ValueError, match=f"^attributes: {name} of 'T' {words}"):
+        GRID.save(tmp_path / "a.nc", T=T, attributes={"T": attributes})
+    with pytest.raises(ValueError, match=f"^attributes: {name} "):
+        GRID.save(tmp_path / "a.nc", T=T, attributes=attributes)
+    assert os.listdir(tmp_path) == []
 
 
 def test_other_files_are_left_alone_and_a_good_one_is_replaced_whole(tmp_path: Path) -> None:

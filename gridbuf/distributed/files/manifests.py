@@ -163,7 +163,7 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, J
     if not isinstance(given, Mapping):
         raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
     try:
-        copy = json.loads(json.dumps(dict(given), allow_nan=False, default=plain))
+        copy = json.loads(json.dumps(dict(given), default=plain))
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(
             f"attributes: they are kept as JSON, which has no such value: {error}"

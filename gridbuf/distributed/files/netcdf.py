@@ -7,10 +7,12 @@ folder beside the path and takes its place by one rename.
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +50,15 @@ SLAB = 2**26  # bytes that the root has of a field at a time
 # The versions of the files that this process wrote last: none of them is opened to be replaced
 _written: dict[Path, list[int] | None] = {}
 MOST_WRITTEN = 16
+# Attributes of HDF5's and netCDF's own
+RESERVED = {
+    "CLASS", "DIMENSION_LIST", "NAME", "REFERENCE_LIST", "_ARRAY_DIMENSIONS", "_Codecs", "_Format",
+    "_IsNetcdf4", "_NCProperties", "_Netcdf4Coordinates", "_Netcdf4Dimid", "_SuperblockVersion",
+    "_nc3_strict",
+}  # fmt: skip
+NAMES = re.compile(r"[A-Za-z0-9_\x80-\ud7ff\ue000-\U0010ffff][^\x00-\x1f/\x7f\ud800-\udfff]*(?<! )")
+LONGEST = 255  # bytes of a name
+NO_TEXT = re.compile(r"[\x00\ud800-\udfff]")
 KINDS = {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
 
@@ -146,31 +157,82 @@ def merged(known: Json, holder: Any) -> Json:
         if name == OURS or (name == "_FillValue" and name not in known):
             continue
         value = attribute(holder, name)
-        same = (
-            name in known and np.atleast_1d(known[name]).tolist() == np.atleast_1d(value).tolist()
+        kept = name in known and same(
+            np.atleast_1d(known[name]).tolist(), np.atleast_1d(value).tolist()
         )
-        found[name] = known[name] if same else np.asarray(value).tolist()
+        found[name] = known[name] if kept else np.asarray(value).tolist()
     return {name: found[name] for name in (*known, *found) if name in found}
 
 
-def check_attributes(attributes: Json, of: str) -> None:
-    """ValueError for attributes that netCDF does not have."""
+def check_attributes(attributes: Json, of: str, dtype: np.dtype[Any] | None) -> None:
+    """ValueError for attributes that netCDF does not have, or would change; the dtype is that of
+    the field, None for attributes of the file.
+    """
     for name, value in attributes.items():
-        entries = value if isinstance(value, list) else [value]
-        kinds = {type(each) for each in entries}
-        if not entries or not (kinds <= {int, float, bool} or kinds == {str}):
-            raise ValueError(
-                f"attributes: {name!r}{of} is {value!r}; netCDF has numbers, text, and lists of one"
-                " of them"
-            )
-        if name == OURS:
-            raise ValueError(f"attributes: {name!r}{of} is gridbuf's own in netCDF")
+        wrong = wrong_name(name, dtype) or wrong_value(value)
+        if name == "_FillValue" and dtype is not None and not holds(dtype, value):
+            wrong = f"is {value!r}; it is one number that {dtype} holds exactly, as np.{dtype}(...)"
+        if wrong:
+            raise ValueError(f"attributes: {name!r}{of} {wrong}")
+
+
+def wrong_name(name: str, dtype: np.dtype[Any] | None) -> str | None:
+    """The end of an error."""
+    if name == OURS:
+        return "is gridbuf's own in netCDF"
+    if name in RESERVED or name.startswith("_nczarr_"):
+        return "is netCDF's own"
+    if name == "_FillValue" and dtype is None:
+        return "belongs to a field in netCDF; give it under the field's name"
+    if (
+        not NAMES.fullmatch(name)
+        or len(name.encode()) > LONGEST
+        or name != normalize("NFC", name)  # netCDF has names in this form only
+    ):
+        return (
+            f"is no name in netCDF: up to {LONGEST} bytes of UTF-8 in the form NFC, without '/' and"
+            " control characters, a letter, digit or _ first, no space last"
+        )
+    return None
+
+
+def wrong_value(value: Any) -> str | None:
+    """The end of an error."""
+    entries = value if isinstance(value, list) else [value]
+    kinds = {type(each) for each in entries}
+    if not entries or not (kinds <= {int, float, bool} or kinds == {str}):
+        return f"is {value!r}; netCDF has numbers, text, and lists of one of them"
+    if kinds == {str}:
+        if NO_TEXT.search("".join(entries)):
+            return f"is {value!r}; netCDF has text of UTF-8 without zero bytes"
+    elif not all(-(2**63) <= n < 2**64 for n in entries if type(n) is int) or not same(
+        np.array(entries).tolist(), entries
+    ):
+        return f"is {value!r}; netCDF has numbers of 64 bits, and those of a list have one dtype"
+    return None
+
+
+def holds(dtype: np.dtype[Any], value: Any) -> bool:
+    """Whether a value is a number that elements can have."""
+    if type(value) not in (int, float):
+        return False
+    with suppress(OverflowError, ValueError), np.errstate(over="ignore"):
+        return same([dtype.type(value).item()], [value])
+    return False
+
+
+def same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether lists are equal, a NaN to a NaN."""
+    return len(a) == len(b) and all(
+        x == y or (x != x and y != y) for x, y in zip(a, b, strict=True)
+    )
 
 
 def set_attributes(holder: Any, attributes: Json) -> None:
     for name, value in attributes.items():
         if name != "_FillValue":
-            holder.setncattr(name, np.int8(value) if isinstance(value, bool) else value)
+            array = np.array(value)
+            holder.setncattr(name, array.astype("i1") if array.dtype == bool else value)
 
 
 # ---- writing ----

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,8 +166,12 @@ def read_names_of(fields: Mapping[str, Any]) -> list[str]:
     if not fields:
         raise ValueError("fields: none were given to be saved")
     for name in fields:
-        if not name.isidentifier():
-            raise ValueError(f"fields: {name!r} is no name; letters, digits and _ are allowed")
+        # Of a file, or of a variable in netCDF, which has names in the form NFC only
+        if not name.isidentifier() or len(name.encode()) > 240 or name != normalize("NFC", name):
+            raise ValueError(
+                f"fields: {name!r} is no name; letters, digits and _ are allowed, up to 240 bytes"
+                " of UTF-8 in the form NFC"
+            )
     return list(fields)
 
 
@@ -191,13 +196,13 @@ def saving(
         check_path(where)
     both_attributes = manifests.read_attributes(attributes, names)
     if kind == "netcdf":
-        netcdf.check_attributes(both_attributes[0], "")
-        for name, its in both_attributes[1].items():
-            netcdf.check_attributes(its, f" of {name!r}")
+        netcdf.check_attributes(both_attributes[0], "", None)
+        for info in mine:
+            netcdf.check_attributes(both_attributes[1][info.name], f" of {info.name!r}", info.dtype)
     args = {
         "path": str(where),
         "format": kind,
-        "attributes": both_attributes,
+        "attributes": repr(both_attributes),  # as text, in which NaN is equal to NaN
         "names": names,
         "options": [options.get("chunks"), options.get("shards")],
     }

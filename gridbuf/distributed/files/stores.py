@@ -5,6 +5,7 @@ import struct
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -376,7 +377,9 @@ def for_xarray(attributes: Json, dtype: np.dtype[Any]) -> Json:
     fill = attributes.get("_FillValue")
     if dtype.kind != "f" or isinstance(fill, bool) or not isinstance(fill, int | float):
         return attributes
-    return {**attributes, "_FillValue": b64encode(struct.pack("<d", fill)).decode()}
+    with suppress(struct.error):  # larger than any float
+        return {**attributes, "_FillValue": b64encode(struct.pack("<d", fill)).decode()}
+    return attributes
 
 
 class quiet(warnings.catch_warnings):
