@@ -132,6 +132,16 @@ def test_what_is_unfinished_or_damaged_is_refused(
     damaged("there is no")
 
 
+def test_headers_of_npy_files_that_are_damaged(tmp_path: Path) -> None:
+    grid, path = gbd.grid((8, 6)), tmp_path / "x"
+    grid.save(path, format="npy", T=grid.ones())
+    text = (path / "T.npy").read_bytes()
+    for old, new in ((b"}", b"("), (b"{", b"["), (b"'descr'", b"'\xffescr'"), (b"8, 6", b"8,-6")):
+        (path / "T.npy").write_bytes(text.replace(old, new, 1))
+        with pytest.raises(ValueError, match=r"T\.npy' is damaged|the shape of its array 'T' is"):
+            grid.load(path)
+
+
 def test_an_old_checkpoint_that_cannot_be_removed_is_in_nobodys_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,7 +139,9 @@ class NumpyFiles:
             raise ValueError(f"path: {str(path)!r} is missing") from None
         except (IsADirectoryError, NotADirectoryError):
             raise ValueError(f"path: {str(path)!r} is no file") from None
-        except (ValueError, TypeError, KeyError, SyntaxError, EOFError, MemoryError) as error:
+        except OSError:
+            raise  # the disk's
+        except Exception as error:  # of the header's parser, which is Python's
             raise ValueError(f"path: {str(path)!r} is damaged: {error}") from error
         check_array(folder, name, (found_shape, found_dtype), (tuple(shape), dtype))
         wanted = start + prod(shape) * dtype.itemsize
