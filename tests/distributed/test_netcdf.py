@@ -101,6 +101,16 @@ def test_xarray_opens_it_and_land_is_missing(package: str, tmp_path: Path) -> No
     assert grid.load(tmp_path / "a.nc").attributes_of("T") == given["T"]
 
 
+def test_fields_without_elements(tmp_path: Path) -> None:
+    fields = {dims: GRID.ones(dims, sizes={"K": 0}) for dims in ("IJK", "KJ", "K")}
+    GRID.save(tmp_path / "a.nc", full=GRID.ones("IJK", sizes={"K": 2}), **fields)
+    found = OTHER.load(tmp_path / "a.nc")
+    assert OTHER.sum(found["full"]) == 126.0
+    for dims, field in fields.items():
+        assert OTHER.checksum(found[dims]) == GRID.checksum(field)
+        assert found[dims][0].shape[dims.index("K")] == 0
+
+
 def test_several_tiles(tmp_path: Path) -> None:
     cube = gbd.cubed_sphere(3, halo=1)
     T = filled(cube, "IJK", sizes={"K": 2})

@@ -150,7 +150,11 @@ def new_variable(
     are.
     """
     if find_package().__name__ == "netCDF4":
-        more = {"fill_value": False if fill is None else fill, "contiguous": True}
+        # A dim of size 0 is one without a limit, which no variable in one piece has
+        more = {
+            "fill_value": False if fill is None else fill,
+            "contiguous": all(file.dimensions[dim].size for dim in dims),
+        }
     else:  # in one piece unless told otherwise
         more = {"fill_value": fill}
     variable = file.createVariable(name, dtype.newbyteorder("="), dims, **more)
