@@ -138,7 +138,7 @@ def of_class(lead: _core.Field, field: _core.Field) -> _core.Field:
     """A result in the class of the Field that it comes from, with the attributes that were set on
     that.
     """
-    cls = type(lead)
+    cls = lead.__class__
     if cls in OWN_TYPES:
         return field
     made = getattr(cls, CLASS_OF, cls)._around(field)

@@ -257,7 +257,11 @@ def extended_dtype(name: str | None, code: int, bits: int) -> np.dtype[Any]:
 
 
 def _carried_halo(obj: Any, dims: tuple[str, ...] | None) -> tuple[Any, Any]:
-    """Origin and halo in index order, of a storage or of a DataArray over the memory of one."""
+    """Origin and halo in index order, of a storage, of a DataArray over the memory of one, or of a
+    Field in a function that is traced.
+    """
+    if isinstance(obj, _core.Field):
+        return None, obj.halo
     if isinstance(obj, _core.StorageBase):
         halo: Any = getattr(obj, "halo", ())
         return None, halo if any(map(any, halo)) else None

@@ -5,8 +5,10 @@ segments (operations that run as one kernel), traces (what a function did), trac
 called with to find that out), calls (the callable, and what it says of a call).
 """
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from types import MethodType
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from gridbuf.fusing.calls import Fused
@@ -46,6 +48,10 @@ def fused(function: Callable[..., Any]) -> "Fused":
     >>> smooth(np.array([0.0, 1.0, 0.0, 4.0]), 0.25)
     array([0.5 , 1.25])
     """
-    from gridbuf.fusing.calls import Fused
+    from gridbuf.fusing.calls import Bound, Fused
 
+    if isinstance(function, MethodType):
+        return cast(Fused, Bound(Fused(function.__func__), function.__self__))
+    if type(function) is functools.partial:
+        return cast(Fused, Bound(Fused(function.func), *function.args, **function.keywords))
     return Fused(function)

@@ -4,7 +4,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ import numpy as np
 from gridbuf import _core
 from gridbuf.fusing.operations import host, is_memory, is_number, signature, structure
 from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run, Segment
-from gridbuf.fusing.traced import Traced
-from gridbuf.fusing.traces import Eager, Trace, swapped
+from gridbuf.fusing.traced import NotTraced, Traced
+from gridbuf.fusing.traces import Eager, Same, Trace, swapped
 from gridbuf.named.broadcasting import WEAK_SCALARS
 
 MOST_TRACES, MOST_DIRECT = 256, 32
@@ -42,12 +42,21 @@ class Fused(_core.FusedFunction):
                     f"fused: the function has a parameter {name!r}, which is a keyword of every"
                     " fused function; give it another name"
                 )
-        functools.update_wrapper(self, function, updated=())
+        own = ("__dict__",) if isinstance(function, FunctionType) else ()
+        functools.update_wrapper(self, function, updated=own)
         self._function, self._name = function, getattr(function, "__name__", "function")
         self._traces: dict[Any, list[Trace]] = {}
+        self._outside: dict[Any, list[Any]] = {}  # what latest calls have found there
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        static = instance is None or isinstance(self._function, staticmethod)
+        return self if static else Bound(self, instance)
+
+    def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        for part in getattr(self, "__qualname__", "").split("."):
+            found = getattr(found, part, None)
+        return self.__qualname__ if found is self else (Fused, (self._function,))
 
     def traces(self) -> int:
         """How many traces are kept."""
@@ -55,10 +64,11 @@ class Fused(_core.FusedFunction):
 
     def clear(self) -> None:
         """Forget all traces."""
-        self._traces, self._direct = {}, ()
+        self._traces, self._outside, self._direct = {}, {}, ()
 
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """What a call with these arguments does: operations, tiles, temporaries and barriers."""
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("out", "workers")}
         trace, _, run = self._traced((*args, *kwargs.values()), args, kwargs, 0, ())
         return Explanation(self._name, trace.steps, run, not trace.lost)
 
@@ -72,14 +82,21 @@ class Fused(_core.FusedFunction):
         distributed = sys.modules.get("gridbuf.distributed.blocks")
         if distributed and any(isinstance(v, distributed.Blocks) for v in (*given, *outs)):
             return self._by_blocks(distributed, args, options, out, workers), []
-        if any(type(value) is Traced for value in given):  # within another fused function
+        if _holds_traced(given):  # within another fused function
             return _into(out, self._function(*args, **options)), []
         if not WEAK_SCALARS or not all(map(_known, given)):
             return _into(out, self._function(*args, **options)), []
         for value in outs:
             if value is not None and is_memory(value) and not host(value).flags.writeable:
                 value[...] = value  # raises what an assignment raises
+        for value in outs:
+            if value is not None and not hasattr(type(value), "shape"):
+                raise TypeError(
+                    "out: expected an array, a Field or a storage, or a tuple of them, got"
+                    f" {type(value).__name__}"
+                )
         key = _key(args), tuple(options), _key(tuple(options.values()))
+        kept = True
         traces = self._traces.get(key, [])
         for trace in traces:
             if not _fits(trace, given):
@@ -91,11 +108,11 @@ class Fused(_core.FusedFunction):
             break
         else:
             trace, result, run = self._traced(given, args, options, workers or 0, outs)
-            if not trace.lost:
-                self._keep(key, trace)
+            kept = self._keep(key, trace)
         self.saved += run.saved
         found = _into(out, result)
-        self._make_direct(trace, given, tuple(options), outs, run)
+        if kept:
+            self._make_direct(trace, given, tuple(options), outs, run)
         return found, run.raised
 
     def _by_blocks(
@@ -117,7 +134,9 @@ class Fused(_core.FusedFunction):
         first = [blockwise.picked(value, kind, 0) for value in given]
         key = _key(first[: len(args)]), tuple(options), _key(first[len(args) :])
         if key not in self._traces:
-            self(*first[: len(args)], **dict(zip(options, first[len(args) :], strict=True)))
+            named = dict(zip(options, first[len(args) :], strict=True))
+            for _ in range(2):  # arrays that are no arguments are found by two calls
+                self(*first[: len(args)], **named)
         traces = self._traces.get(key)
         steps = [step for trace in traces or () for step in trace.steps]
         if not traces or any(isinstance(step, Eager) and step.barrier for step in steps):
@@ -126,12 +145,24 @@ class Fused(_core.FusedFunction):
         found = blockwise.call(kind, distributed.make, self._name, self, args, options)
         return found if out is None else out
 
-    def _keep(self, key: Any, trace: Trace) -> None:
+    def _keep(self, key: Any, trace: Trace) -> bool:
+        """Keep a trace, unless it is good for one call. Arrays that are no arguments are to be the
+        same in two calls: those that the function makes, perhaps of others, are not.
+        """
+        if trace.lost:
+            return False
+        outside = trace.outside()
+        if outside and self._outside.pop(key, None) != outside:
+            self._outside[key] = outside
+            if len(self._outside) > MOST_TRACES:
+                del self._outside[next(iter(self._outside))]
+            return False
         self._traces[key] = [trace, *self._traces.pop(key, [])]
         while self.traces() > MOST_TRACES:
             oldest = next(iter(self._traces), None)
             if oldest is None or self._traces.pop(oldest, None) is None:
                 break
+        return True
 
     def _traced(
         self,
@@ -141,16 +172,36 @@ class Fused(_core.FusedFunction):
         workers: int,
         outs: tuple[Any, ...],
     ) -> tuple[Trace, Any, Run]:
+        plain: set[int] = set()
+        while True:
+            try:
+                return self._traced_but(plain, given, args, options, workers, outs)
+            except NotTraced as found:
+                plain |= {*found.args[0]}
+
+    def _traced_but(
+        self,
+        plain: set[int],
+        given: tuple[Any, ...],
+        args: tuple[Any, ...],
+        options: dict[str, Any],
+        workers: int,
+        outs: tuple[Any, ...],
+    ) -> tuple[Trace, Any, Run]:
+        """The same, where some arguments, by their places, are passed as they are."""
         trace = Trace(workers)
 
         def enter(value: Any, place: int) -> Any:
             if is_memory(value) or (is_number(value) and type(value) is not bool):
-                return Traced(trace, trace.argument(value, place))
+                node = trace.argument(value, place)
+                if place not in plain:
+                    return Traced(trace, node)
+                trace.fixed.add(trace.given.index(node))
             return value
 
         entered = [enter(value, i) for i, value in enumerate(given)]
         trace.signature = tuple(map(signature, given))
-        trace.constants = tuple(None if is_memory(value) else value for value in given)
+        trace.constants = tuple(value if is_number(value) else None for value in given)
         for place, value in enumerate(given):
             for name, part in _attributes(value).items():
                 if is_memory(part):
@@ -233,24 +284,9 @@ def _key(values: Any) -> tuple[Any, ...]:
         if is_memory(value)
         else type(value)
         if is_number(value) and type(value) is not bool
-        else _flag(value)
+        else _argument(value)
         for value in values
     )
-
-
-class _Same:
-    """An object that equals itself alone, and lives as long as the trace that saw it."""
-
-    __slots__ = ("_object",)
-
-    def __init__(self, obj: Any) -> None:
-        self._object = obj
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _Same and other._object is self._object
-
-    def __hash__(self) -> int:
-        return id(self._object)
 
 
 def _flag(value: Any) -> Any:
@@ -261,28 +297,45 @@ def _flag(value: Any) -> Any:
         return cls, frozenset(map(_flag, value))
     if isinstance(value, dict):
         return cls, tuple((_flag(k), _flag(v)) for k, v in value.items())
-    if attributes := _attributes(value):
-        return _Same(value), tuple((name, _attribute(v)) for name, v in attributes.items())
-    return _plain(value)
+    if isinstance(value, functools.partial):
+        return _flag(value.func), _flag(value.args), _flag(value.keywords)
+    if isinstance(value, MethodType):
+        return _plain(value.__func__), _flag(value.__self__)
+    attributes = tuple((name, _plain(part)) for name, part in _attributes(value).items())
+    return (Same(value), attributes) if attributes else _plain(value)
+
+
+def _argument(value: Any) -> Any:
+    """The same of an argument itself: arrays that are its attributes are read anew at each call."""
+    attributes = _attributes(value)
+    if not attributes or isinstance(value, (tuple, list, set, frozenset, dict)):
+        return _flag(value)
+    facts = {n: signature(v) if is_memory(v) else _plain(v) for n, v in attributes.items()}
+    return Same(value), tuple(facts.items())
 
 
 def _attributes(value: Any) -> dict[str, Any]:
     """The attributes of an object of a Python class, which may change between calls."""
-    if not type(value).__dictoffset__ or isinstance(value, (type, ModuleType, FunctionType)):
+    if isinstance(value, (type, ModuleType, FunctionType)):
         return {}
-    found = getattr(value, "__dict__", None)
-    return dict(found) if type(found) is dict else {}
-
-
-def _attribute(value: Any) -> Any:
-    return signature(value) if is_memory(value) else _plain(value)
+    own = getattr(value, "__dict__", None) if type(value).__dictoffset__ else None
+    found = dict(own) if type(own) is dict else {}
+    for cls in type(value).__mro__:
+        if "__slots__" in vars(cls):
+            slots = (n for n, d in vars(cls).items() if isinstance(d, MemberDescriptorType))
+            found |= {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found
 
 
 def _plain(value: Any) -> Any:
     cls = type(value)
     if cls in (str, bytes, type(None), type(Ellipsis)) or isinstance(value, (type, np.dtype)):
         return cls, value
-    return (cls, repr(value)) if is_number(value) else _Same(value)
+    if cls is slice:
+        return cls, tuple(map(_plain, (value.start, value.stop, value.step)))
+    if cls is range:
+        return cls, repr(value)
+    return (cls, repr(value)) if is_number(value) else Same(value)
 
 
 def _fits(trace: Trace, given: tuple[Any, ...]) -> bool:
@@ -299,23 +352,24 @@ def _result(trace: Trace, found: Any) -> Any:
     """The function's result, with nodes in the place of traced values."""
     if type(found) is Traced:
         return found._node if found._trace is trace else found._leak()
-    if isinstance(found, (list, dict, set)) and any(
-        type(part) is Traced for part in _inside(found)
-    ):
+    if isinstance(found, tuple) and (type(found) is tuple or hasattr(found, "_make")):
+        parts = [_result(trace, part) for part in found]
+        return tuple(parts) if type(found) is tuple else type(found)._make(parts)  # type: ignore[attr-defined]
+    if _holds_traced(found) or _holds_traced(_attributes(found)):
         raise TypeError(
             f"fused: the function returns a {type(found).__name__}; return an array or a tuple of"
             " arrays"
         )
-    if isinstance(found, tuple):
-        parts = [_result(trace, part) for part in found]
-        return tuple(parts) if type(found) is tuple else type(found)._make(parts)  # type: ignore[attr-defined]
     if not (found is None or is_number(found) or isinstance(found, (str, bytes, type))):
         trace.lost = True  # the same object every time would share its memory
     return found
 
 
-def _inside(found: Any) -> Any:
-    return found.values() if isinstance(found, dict) else found
+def _holds_traced(found: Any) -> bool:
+    """Whether a traced value is among tuples, lists and dicts."""
+    parts: list[Any] = []
+    swapped(found, lambda part: parts.append(type(part)))
+    return Traced in parts
 
 
 def _into(out: Any, result: Any) -> Any:
@@ -326,6 +380,8 @@ def _into(out: Any, result: Any) -> Any:
         isinstance(out, tuple) and len(out) != len(result)
     ):
         raise TypeError(f"out: the function returns {_count(result)}; {_count(out)} was given")
+    if result is None:
+        raise TypeError("out: the function returns None")
     if not isinstance(out, tuple):
         return _assigned(out, result)
     arrays = [host(o) for o in out if is_memory(o)]
@@ -349,6 +405,27 @@ def _assigned(out: Any, value: Any) -> Any:
         return value
     out[...] = value
     return out
+
+
+class Bound(functools.partial):  # type: ignore[type-arg]
+    """A fused function with its first arguments: the method of an object."""
+
+    @property
+    def __self__(self) -> Any:
+        return self.args[0]
+
+    def explain(self, *args: Any, **kwargs: Any) -> Any:
+        fused: Any = self.func
+        return fused.explain(*self.args, *args, **{**self.keywords, **kwargs})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.func, name)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Bound and (self.func, self.args) == (other.func, other.args)
+
+    def __hash__(self) -> int:
+        return hash((self.func, id(self.args[0])))
 
 
 class Explanation:

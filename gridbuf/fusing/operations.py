@@ -26,6 +26,10 @@ def is_number(obj: Any) -> bool:
     )
 
 
+def is_integer(number: Any) -> bool:
+    return type(number) is int or isinstance(number, np.integer)
+
+
 def is_memory(obj: Any) -> bool:
     """Whether an object is an array, a Field or a storage of the host, of no derived class."""
     cls = type(obj)

@@ -123,7 +123,9 @@ def obstacle(run: Run, targets: Sequence[Node]) -> Node | None:
     if len(leaves) <= limit and len(done) <= MOST_OPERATIONS:
         return None
     best, most = None, 0
-    for node in done:
+    for node in sorted(done, key=lambda n: n.index):
+        if most == MOST_OPERATIONS // 2:
+            break
         if node in targets:
             continue
         part, own, _ = reached(run, [node])

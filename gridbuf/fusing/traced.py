@@ -3,6 +3,8 @@ computing.
 """
 
 import copy
+import functools
+import inspect
 import math
 import operator
 from functools import partialmethod
@@ -11,19 +13,20 @@ from typing import Any
 import numpy as np
 
 from gridbuf.fusing import operations as op
-from gridbuf.fusing.operations import Field, is_memory, is_number, is_plain
+from gridbuf.fusing.operations import Field, is_integer, is_memory, is_number, is_plain
 from gridbuf.fusing.segments import Node
 from gridbuf.fusing.traces import Trace, method, swapped
 
 # Attributes that do not depend on sizes, and those that are another view.
 _FIXED = {"ndim", "dtype", "itemsize", "dims", "axes", "device", "__gt_dims__"}
-_SIZED = {"shape", "size", "nbytes", "strides", "halo", "origin", "plan", "flags", "__gt_origin__"}
+_SIZED = {"shape", "size", "nbytes", "strides", "halo", "origin", "plan", "__gt_origin__"}
 _VIEWS = {"domain", "T", "mT"}
 _VIEWING = {"transpose", "swapaxes", "squeeze"}
 _WRITING = {
-    "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap",
+    "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags",
 }  # fmt: skip
 _WRITERS = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+_OUT_OF_C = {np.dot: 2, np.concatenate: 2}  # the place of out, which older NumPy does not show
 _TURNING = {
     np.transpose,
     np.swapaxes,
@@ -40,11 +43,32 @@ _DESCRIBING = {
 _ABOUT = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast}
 
 
-def _refuse(what: str) -> TypeError:
-    return TypeError(
-        f"fused: {what} would write into memory that the function was given or reads from;"
-        " return the result, and pass out="
-    )
+def _write(traced: "Traced", what: str) -> Any:
+    """A value that the function writes into: all runs unfused from here on. Memory that it was
+    given, or reads from, is refused.
+    """
+    trace = _live(traced._trace)
+    value = trace.real(traced._node)
+    if is_number(value) or trace.is_outside(value):
+        raise TypeError(
+            f"fused: {what} would write into memory that the function was given or reads from;"
+            " return the result, and pass out="
+        )
+    trace.retreat()
+    return value
+
+
+def _write_all(targets: Any, what: str) -> None:
+    """The same for what a function writes into, of which some may be other arrays."""
+    for target in targets:
+        if isinstance(target, Traced):
+            _write(target, what)
+
+
+class NotTraced(BaseException):
+    """Raised into the function, which is called again: arguments that are to be passed as they are,
+    by their places.
+    """
 
 
 class Traced:
@@ -64,18 +88,14 @@ class Traced:
 
     @property
     def _value(self) -> Any:
-        return self._trace.run.get(self._node)
+        return _live(self._trace).run.get(self._node)
 
     @property
     def _is_number(self) -> bool:
         return is_number(self._value)
 
     def _leak(self) -> Any:
-        if self._trace.closed:
-            raise RuntimeError(
-                "fused: a value of a function that was traced is used after its call"
-            )
-        return self._trace.leak(self._node)
+        return _live(self._trace).leak(self._node)
 
     def __getattr__(self, name: str) -> Any:
         value = self._value
@@ -94,14 +114,18 @@ class Traced:
         found = getattr(value, name)
         if not callable(found):
             return _wrapped(self._trace, self._trace.eager(operator.attrgetter(name), self._node))
-        if name in _WRITING:
-            raise _refuse(f"{name}()")
         return _Method(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in Traced.__slots__:
-            raise _refuse(f"setting {name}")
-        object.__setattr__(self, name, value)
+            setattr(_write(self, f"setting {name}"), name, _seen(value))
+        else:
+            object.__setattr__(self, name, value)
+
+    def __hash__(self) -> int:
+        if self._is_number:  # a dict or cache would keep the traced value
+            raise NotTraced(self._trace.places_behind(self._node))
+        return hash(self._leak())
 
     def __len__(self) -> int:
         self._trace.sized = True
@@ -113,11 +137,8 @@ class Traced:
         return (self[i] for i in range(len(self)))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return (
-            np.array(self._leak(), *args, **kwargs)
-            if self._is_number
-            else self._leak().__array__(*args, **kwargs)
-        )
+        kwargs.setdefault("copy", None)
+        return np.array(self._leak(), *args, **kwargs)
 
     def __copy__(self) -> Any:
         return _eager(self._trace, copy.copy, (self,), {})
@@ -128,10 +149,7 @@ class Traced:
     # --- parts
 
     def __getitem__(self, key: Any) -> Any:
-        def plain(part: Any) -> Any:
-            return operator.index(part) if isinstance(part, Traced) and part._is_number else part
-
-        key = swapped(key, plain)
+        key = _fixed(self._trace, key)
         parts = key if type(key) is tuple else (key,)
         if all(type(p) in (int, slice, type(Ellipsis), type(None)) for p in parts):
             return self._view(operator.itemgetter(key))
@@ -140,7 +158,7 @@ class Traced:
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise _refuse("assigning to a part of an array")
+        _write(self, "assigning to a part of an array")[_seen(key)] = _seen(value)
 
     def _view(self, function: Any) -> Any:
         return _wrapped(self._trace, self._trace.view(self._node, function))
@@ -149,9 +167,9 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
         trace = _live(self._trace)
-        if any(isinstance(o, Traced) for o in _outs(kwargs)) or name == "at":
-            raise _refuse(f"{ufunc.__name__} with out=" if name != "at" else f"{ufunc.__name__}.at")
-        if any(o is not None for o in _outs(kwargs)):
+        targets = inputs[:1] if name == "at" else _given(kwargs.get("out"))
+        if targets:
+            _write_all(targets, f"{ufunc.__name__} with out=" if name != "at" else "at()")
             trace.retreat()
         elif name == "__call__" and not kwargs:
             made = _operation(trace, ufunc, inputs)
@@ -167,20 +185,23 @@ class Traced:
             if made is not None:
                 return made
         if func is np.clip:
-            return _clip(*args, **kwargs)
+            return _clip(trace, func, args, kwargs)
         if func in _TURNING and args and isinstance(args[0], Traced) and args[0]._trace is trace:
-            return args[0]._view(lambda v: func(v, *args[1:], **kwargs))
+            more, options = _fixed(trace, args[1:]), _fixed(trace, kwargs)
+            return args[0]._view(lambda v: func(v, *more, **options))
         if func in _ABOUT:
             trace.sized = True
             return func(*swapped(args, _shown), **swapped(kwargs, _shown))
-        if func in _WRITERS or any(o is not None for o in _outs(kwargs)):
-            targets = (*_outs(kwargs), *(args[:1] if func in _WRITERS else ()))
-            if any(isinstance(t, Traced) for t in targets):
-                raise _refuse(f"{func.__name__}()")
+        if targets := _targets(func, args, kwargs):
+            _write_all(targets, f"{func.__name__}()")
             trace.retreat()
         return _eager(trace, func, args, kwargs)
 
     def _astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        if dtype is Traced:
+            raise TypeError(
+                "fused: astype(type(k)) of a number k; write astype(k.dtype) or a dtype"
+            )
         wanted = np.dtype(dtype) if not args and not kwargs else None
         own = self._value.dtype
         if wanted is None or not is_plain(wanted) or not is_plain(own) or _lossy(own, wanted):
@@ -214,15 +235,19 @@ class _Method:
         owner, name = self._owner, self._name
         if name in ("astype", "copy") and not owner._is_number:
             return getattr(owner, f"_{name}")(*args, **kwargs)
+        trace = _live(owner._trace)
         if name == "clip":
-            return _clip(owner, *args, **kwargs)
+            return _clip(trace, method(name), (owner, *args), kwargs)
         if name in _VIEWING and not owner._is_number:
-            return owner._view(lambda v: getattr(v, name)(*args, **kwargs))
-        if any(isinstance(o, Traced) for o in _outs(kwargs)):
-            raise _refuse(f"{name}() with out=")
-        if any(o is not None for o in _outs(kwargs)):
-            owner._trace.retreat()
-        return _eager(_live(owner._trace), method(name), (owner, *args), kwargs)
+            more, options = _fixed(trace, args), _fixed(trace, kwargs)
+            return owner._view(lambda v: getattr(v, name)(*more, **options))
+        targets = _targets(getattr(np, name, None), (owner, *args), kwargs)
+        if name in _WRITING or (name == "byteswap" and any((*args, *kwargs.values()))):
+            targets = (owner,)
+        if targets:
+            _write_all(targets, f"{name}()")
+            trace.retreat()
+        return _eager(trace, method(name), (owner, *args), kwargs)
 
 
 def _live(trace: Trace) -> Trace:
@@ -231,9 +256,56 @@ def _live(trace: Trace) -> Trace:
     return trace
 
 
-def _outs(kwargs: Any) -> tuple[Any, ...]:
-    out = kwargs.get("out")
-    return out if isinstance(out, tuple) else (out,)
+def _given(out: Any) -> tuple[Any, ...]:
+    outs = out if isinstance(out, tuple) else (out,)
+    return tuple(one for one in outs if one is not None)
+
+
+@functools.cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    """The names of a function's positional parameters; none where it does not show them."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+
+def _targets(function: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, ...]:
+    """The arrays that a function of NumPy writes into."""
+    names = _parameters(function) if callable(function) else ()
+    bound = {**dict(zip(names, args, strict=False)), **kwargs}
+    place = _OUT_OF_C.get(function, len(args))
+    out = bound.get("out", args[place] if place < len(args) else None)
+    overwrites = bound.get("overwrite_input") or (
+        function is np.nan_to_num and not bound.get("copy", True)
+    )
+    if function in _WRITERS or overwrites:
+        return (*args, *kwargs.values())[:1]
+    return _given(out)
+
+
+def _seen(found: Any) -> Any:
+    """An argument with the values in the place of traced ones."""
+    return swapped(found, lambda part: part._leak() if isinstance(part, Traced) else part)
+
+
+def _fixed(trace: Trace, key: Any) -> Any:
+    """An index or axis with its numbers as they are in this call."""
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, Traced) and part._is_number:
+            part = part._leak()
+            return operator.index(part) if is_integer(part) else part
+        return _number(trace, part) if isinstance(part, np.generic) else part
+
+    return swapped(key, plain)
+
+
+def _number(trace: Trace, part: Any) -> Any:
+    """A number of NumPy that is no argument: another one at the next call, if it was made."""
+    trace.numbers[id(part)] = part
+    return part.copy()
 
 
 def _lossy(own: Any, wanted: Any) -> bool:
@@ -254,8 +326,7 @@ def _node(trace: Trace, part: Any) -> Any:
     if trace.unfused:
         return part
     if isinstance(part, np.generic):
-        trace.numbers[id(part)] = part
-        return part.copy()
+        return _number(trace, part)
     if is_memory(part):
         return trace.hold(part)
     trace.lost |= isinstance(part, np.ndarray)  # of a derived class: it may be made of others
@@ -325,31 +396,32 @@ def _where(trace: Trace, args: Any) -> Any:
     return None if made is None else Traced(trace, made[0])
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    trace = next(p._trace for p in (a, a_min, a_max, *kwargs.values()) if isinstance(p, Traced))
-    low, high = kwargs.pop("min", a_min), kwargs.pop("max", a_max)
-    simple = (
-        out is None and not kwargs and low is not None and high is not None and type(a) is Traced
-    )
-    simple = simple and is_memory(a._value)
-    if simple and not (a.dtype.kind in "iub" and int in map(type, map(_shown, (low, high)))):
-        made = _operation(trace, op.CLIP, (a, low, high))
+def _clip(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
+    """np.clip and the method: one operation where both bounds are given."""
+    names = kwargs.keys()
+    bounds = args[1:] if len(args) == 3 and not kwargs else ()
+    if len(args) == 1 and names in ({"min", "max"}, {"a_min", "a_max"}):
+        bounds = tuple(kwargs[name] for name in ("min", "max", "a_min", "a_max") if name in names)
+    a = args[0] if args else None
+    given = bounds and all(_shown(bound) is not None for bound in bounds)
+    if given and type(a) is Traced and is_memory(a._value):
+        whole = a.dtype.kind in "iub" and int in map(type, map(_shown, bounds))
+        made = None if whole else _operation(trace, op.CLIP, (a, *bounds))
         if made is not None:
             return made
-    if out is not None:
-        if isinstance(out, Traced):
-            raise _refuse("clip() with out=")
+    if targets := _targets(np.clip, args, kwargs):
+        _write_all(targets, "clip() with out=")
         trace.retreat()
-    return _eager(
-        trace, np.clip, (a, low, high), {**kwargs, **({} if out is None else {"out": out})}
-    )
+    return _eager(trace, function, args, kwargs)
 
 
 def _binary(function: Any, ufunc: Any) -> tuple[Any, Any]:
-    return (
-        lambda self, other: _operated(self._trace, function, ufunc, self, other),
-        lambda self, other: _operated(self._trace, function, ufunc, other, self),
-    )
+    def forward(self: Traced, other: Any, *modulus: Any) -> Any:
+        if modulus:  # pow(k, 2, 7)
+            return pow(self._leak(), *_seen((other, *modulus)))
+        return _operated(self._trace, function, ufunc, self, other)
+
+    return forward, lambda self, other: _operated(self._trace, function, ufunc, other, self)
 
 
 def _operated(trace: Trace, function: Any, ufunc: Any, *operands: Any) -> Any:
@@ -386,7 +458,8 @@ def _in_place(function: Any, ufunc: Any) -> Any:
         if self._is_number:
             return _operated(trace, function, ufunc, self, other)
         if self._node.seen:
-            raise _refuse(f"{ufunc.__name__} in place")
+            function(_write(self, f"{ufunc.__name__} in place"), _seen(other))
+            return self
         made = _added_to(trace, ufunc, self, other)
         self._node = trace.eager(call, self._node, _node(trace, other)) if made is None else made
         return self
@@ -428,7 +501,7 @@ def _complete(cls: Any) -> None:
     unary = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
     for name, of_one in unary.items():
         setattr(cls, f"__{name}__", partialmethod(_unary, getattr(operator, name), of_one))
-    shown = (bool, float, int, complex, repr, str, format, hash, round)
+    shown = (bool, float, int, complex, repr, str, format, round)
     whole = (math.trunc, math.floor, math.ceil)
     for seen in (*shown, *whole, operator.index, operator.contains):
         setattr(cls, f"__{seen.__name__}__", partialmethod(_show, seen))

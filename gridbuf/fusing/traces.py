@@ -4,6 +4,7 @@ While it is made nothing is computed but what the function asks to see; the rest
 """
 
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from gridbuf.fusing import operations as op
 from gridbuf.fusing.operations import can_fuse, goes_along, host, is_memory, is_number, names_of
-from gridbuf.fusing.segments import Changed, Node, Run, Segment, obstacle
+from gridbuf.fusing.segments import MOST_OPERATIONS, Changed, Node, Run, Segment, obstacle
 
 _MODES: Any = getattr(getattr(np, "_core", np).umath, "_extobj_contextvar", None)
 
@@ -27,9 +28,9 @@ def swapped(found: Any, change: Callable[[Any], Any]) -> Any:
     """An argument with everything in its tuples, lists, dicts and slices changed."""
     if isinstance(found, tuple) and hasattr(found, "_make"):
         return found._make(swapped(part, change) for part in found)
-    if type(found) in (tuple, list):
-        return type(found)(swapped(part, change) for part in found)
-    if type(found) is dict:
+    if isinstance(found, (tuple, list)):
+        return (tuple if isinstance(found, tuple) else list)(swapped(p, change) for p in found)
+    if isinstance(found, dict):
         return {name: swapped(part, change) for name, part in found.items()}
     if type(found) is slice:
         return slice(*(change(part) for part in (found.start, found.stop, found.step)))
@@ -41,6 +42,52 @@ def kind(value: Any) -> Any:
     if is_memory(value):
         return type(value), value.dtype, value.ndim, names_of(value)
     return tuple(map(kind, value)) if type(value) is tuple else type(value)
+
+
+class Same:
+    """An object that equals itself alone, while it lives; others than arrays, Fields and objects of
+    Python's classes are kept alive.
+    """
+
+    __slots__ = ("_find", "_hash")
+
+    def __init__(self, obj: Any) -> None:
+        self._hash = id(obj)
+        try:
+            self._find: Callable[[], Any] = weakref.ref(obj)
+        except TypeError:
+            self._find = lambda: obj
+
+    def __eq__(self, other: object) -> bool:
+        own = self._find()
+        return own is not None and type(other) is Same and other._find() is own
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+def place_of(value: Any) -> Any:
+    """The memory of an array, also of a view that is made anew; other objects are their own."""
+    if type(value) is not np.ndarray:
+        return Same(value)
+    owner = value
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    lies = value.ctypes.data, value.shape, value.strides, value.dtype.str
+    return Same(owner if owner.base is None else owner.base), lies
+
+
+# Warnings of an operator name its ufunc.
+_UFUNC_OF = {
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "mul": "multiply",
+    "sub": "subtract",
+    "neg": "negative",
+    "astype": "cast",
+}
 
 
 class Eager:
@@ -58,7 +105,8 @@ class Eager:
             return run.get(part) if isinstance(part, Node) else part
 
         def tell(text: str, flag: int) -> None:
-            run.raised.append((getattr(self.function, "__name__", "call"), text))
+            name = getattr(self.function, "__name__", "call")
+            run.raised.append((_UFUNC_OF.get(name, name), text))
 
         now: Any = self.modes or np.geterr()
         told: Any = {name: "call" if mode == "warn" else mode for name, mode in now.items()}
@@ -107,11 +155,12 @@ class Trace:
         self.steps: list[Any] = []
         self.given: list[Node] = []  # the arguments that are traced, by their places
         self.places: list[Any] = []
-        self.held: dict[int, tuple[Node, Any, Any]] = {}  # arrays from outside of the arguments
-        self.numbers: dict[int, Any] = {}  # NumPy's numbers among it
+        self.held: dict[int, tuple[Node, Any, bytes]] = {}  # arrays that are no arguments
+        self.numbers: dict[int, Any] = {}  # NumPy's numbers that are none
         self.attributes: dict[int, tuple[int, str, Any]] = {}  # memory: place of its owner, name
         self.sources: dict[Node, frozenset[Node]] = {}
         self.fixed: set[int] = set()  # arguments whose value the function saw
+        self.put_off = 0  # operations recorded since the last of them ran
         self.sized = False  # the function has read a size
         self.lost = False  # the function has read values: no second call by this trace
         self.unfused = False  # the function has memory to write into
@@ -159,24 +208,27 @@ class Trace:
         return self.held[id(value)][0]
 
     def check_held(self) -> None:
-        """Refuse to keep steps that read changed memory: arrays from outside must be as the
-        function found them. Arrays that the function itself made, perhaps from others, are
-        made at each call, so the trace is not used again.
+        """Refuse to keep steps that read changed memory: arrays that are no arguments must be as
+        the function found them.
         """
-        if any(_is_fresh(value, 5) for _, value, _ in self.held.values()) or any(
-            _is_fresh(value, 4) for value in self.numbers.values()
-        ):
-            self.lost = True
-        for _, value, before in self.held.values():
+        for key, (node, value, before) in self.held.items():
             if before != host(value).tobytes():
                 raise TypeError(
-                    "fused: the function changes an array from outside that it also computes with;"
-                    " pass this array as an argument, or write to another one"
+                    "fused: the function changes an array that it also computes with and that is no"
+                    " argument; pass this array as an argument, or write to another one"
                 )
+            self.held[key] = node, value, b""
         for key, (place, name, _) in self.attributes.items():  # read at each call, kept by none
             self.attributes[key] = place, name, None
             if key in self.held:
                 self.held[key] = self.held[key][0], None, b""
+
+    def outside(self) -> list[Any]:
+        """The arrays and NumPy numbers that the function has found outside of its arguments, or has
+        made: the former are the same at the next call.
+        """
+        held = [value for key, (_, value, _) in self.held.items() if key not in self.attributes]
+        return [place_of(value) for value in (*held, *self.numbers.values())]
 
     # --- what the function sees
 
@@ -194,6 +246,16 @@ class Trace:
             with np.errstate(call=self.entry_call, **self.entry_modes):  # as the function began
                 segment.execute(self.run, self.workers, outs if alike == list(targets) else ())
 
+    def is_outside(self, value: Any) -> bool:
+        """Whether a value may lie in the memory of an argument, or of an array that is none."""
+        nodes = (*self.given, *(node for node, *_ in self.held.values()))
+        found = filter(is_memory, map(self.run.get, nodes))
+        return any(np.may_share_memory(host(value), host(other)) for other in found)
+
+    def places_behind(self, node: Node) -> list[int]:
+        """The arguments, by their places, that a number is computed of."""
+        return [self.places[self.given.index(n)] for n in self.sources[node] if n in self.given]
+
     def real(self, node: Node) -> Any:
         self.flush([node])
         return self.run.get(node)
@@ -207,6 +269,7 @@ class Trace:
             else:
                 self.lost = True
         if is_memory(value):
+            node.seen = True
             self.retreat()
         return value
 
@@ -231,6 +294,9 @@ class Trace:
         quiet: bool = False,
     ) -> Any:
         """The nodes of an operation's results; None: it has to run unfused."""
+        if self.put_off >= 2 * MOST_OPERATIONS:  # the time to divide more grows with their square
+            self.put_off = 0
+            self.flush([n for n in inputs if isinstance(n, Node)])
         own: Any = dict.fromkeys(np.geterr(), "ignore") if quiet else self.own_modes()
         if self.unfused or (own and {"raise", "call", "log"} & {*own.values()}):
             return None  # the function may catch an error
@@ -256,6 +322,7 @@ class Trace:
         operation = op.Operation(
             name, loop, tuple(inputs), tuple(dtypes), how[0], how[1], own, line()
         )
+        self.put_off += 1
         sources = [n for n in inputs if isinstance(n, Node)]
         made = []
         for part, value in enumerate(like):
@@ -288,10 +355,11 @@ class Trace:
         if not all(
             is_memory(part) or (is_number(part) and type(part) is not bool) for part in parts
         ):
-            if value is not None and not isinstance(value, np.dtype):
-                for n in nodes:
+            shows_memory = value is not None and not isinstance(value, np.dtype)
+            for n in nodes:
+                if shows_memory or is_number(self.run.get(n)):
                     self.leak(n)
-                self.lost = True
+            self.lost |= shows_memory or any(is_memory(self.run.get(n)) for n in nodes)
             return value
         made = []
         for part in parts:
@@ -345,7 +413,7 @@ class Trace:
             run.set(node, given[place])
         for key, (node, value, _) in self.held.items():
             place, name, _ = self.attributes.get(key, (0, "", None))
-            run.set(node, vars(given[place])[name] if name else value)
+            run.set(node, getattr(given[place], name) if name else value)
         try:
             for step in self.steps:
                 last = outs if step is self.steps[-1] and self.ends(step) else ()
@@ -353,15 +421,6 @@ class Trace:
             return swapped(self.result, lambda n: run.get(n) if isinstance(n, Node) else n), run
         except Exception as error:
             raise Changed from error  # the function says it, or catches it
-
-
-def _is_fresh(value: Any, known: int) -> bool:
-    """Whether only the trace and this call refer to a value, or to what it is a view of."""
-    if isinstance(value, np.ndarray) and value.base is not None:
-        while isinstance(value, np.ndarray) and value.base is not None:
-            value = value.base
-        known = 3
-    return sys.getrefcount(value) <= known
 
 
 def line() -> str:

@@ -515,7 +515,7 @@ def test_arrays_of_the_functions_own_keep_their_memory() -> None:
         base = found
         while isinstance(base, np.ndarray) and base.base is not None:
             base = base.base
-        assert isinstance(base, np.ndarray | gb.Field)
+        assert isinstance(base, np.ndarray | gb.Field | memoryview)
         assert np.array_equal(found, (np.asarray(u) * 2.0).reshape(-1))
 
 
