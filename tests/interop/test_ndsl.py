@@ -38,12 +38,11 @@ def quantity(dims: tuple[str, ...], dtype: str, order: Any, rng: np.random.Gener
     shape = [SIZES[d] + (2 * HALO + 1) * (d in horizontal) for d in dims]
     data = np.asarray((rng.random(shape) * 200 - 100).astype(dtype), order=order)
     data.ravel()[::7] = -0.0
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, Any] = {"allow_mismatch_float_precision": True}
     try:
         from ndsl.config import Backend
 
         keywords["backend"] = Backend.python()
-        keywords["allow_mismatch_float_precision"] = True
     except ImportError:  # older ones have no backends
         pass
     return Quantity(
