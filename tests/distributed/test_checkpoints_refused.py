@@ -225,6 +225,7 @@ def test_whenever_a_program_is_killed_the_next_one_saves(
     "change",
     [
         {"fields": []},
+        {"fields": {}},
         {"fields": {"T": 3}},
         {"tiles": 5},
         {"tiles": [[8, -6]]},
@@ -262,6 +263,7 @@ def test_a_manifest_that_is_damaged_is_named(change: Any, tmp_path: Path) -> Non
         {"positions": {"I": "edge", "J": "centre"}},
         {"positions": {"I": [], "J": "centre"}},
         {"checksum": 3},
+        {"layout": {"order": ["I", "J"], "halo": [[0, 10**5]] * 2, "alignment": 8}},
     ],
     ids=str,
 )
@@ -282,6 +284,21 @@ def refused(change: Any, folder: Path, *field: str) -> None:
     assert repr(next(iter(change))) in str(
         said.value
     ) or f"field {next(iter(change['fields']))!r}" in str(said.value)
+
+
+def test_a_manifest_in_which_a_digit_has_changed_is_refused(tmp_path: Path) -> None:
+    grid, path = gbd.grid((8, 6), halo=1), tmp_path / "x"
+    grid.save(path, format="npy", T=grid.ones(), attributes={"time": 125.0})
+    file = path / "manifest.json"
+    text = file.read_text()
+    for old, new in (("125.0", "725.0"), ('"digest": "', '"digest": "0')):
+        file.write_text(text.replace(old, new))
+        with pytest.raises(ValueError, match=r"x' is damaged: .* its digest differs"):
+            grid.load(path)
+    older = json.loads(text)  # manifests of older versions have no digest
+    del older["digest"]
+    file.write_text(json.dumps(older))
+    assert grid.load(path).attributes == {"time": 125.0}
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:

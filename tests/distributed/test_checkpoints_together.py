@@ -272,6 +272,7 @@ def test_nothing_is_made_of_sizes_that_only_the_manifest_has(
     grid.save(path, format=kind, T=grid.zeros("IJK", sizes={"K": 3}))
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["fields"]["T"]["shapes"][0][2] = 10**9
+    del manifest["digest"]
     (path / "manifest.json").write_text(json.dumps(manifest))
     made: list[Any] = []
     monkeypatch.setattr(gbd.Grid, "zeros", lambda *args, **keywords: made.append(args))

@@ -1,5 +1,6 @@
 """Grid.save as one netCDF file: what comes back, what xarray sees, what is refused, and damage."""
 
+import json
 import math
 import os
 import re
@@ -213,7 +214,10 @@ def test_other_files_are_left_alone_and_a_good_one_is_replaced_whole(tmp_path: P
 def test_files_of_unknown_versions_are_refused(tmp_path: Path) -> None:
     GRID.save(tmp_path / "a.nc", T=GRID.zeros())
     with netCDF4.Dataset(tmp_path / "a.nc", "a") as file:
-        file["T"].gridbuf = file["T"].gridbuf.replace('"version": 2', '"version": 1')
+        entry = json.loads(file["T"].gridbuf)
+        del entry["digest"]  # older files have none
+        entry["store"]["version"] = 1
+        file["T"].gridbuf = json.dumps(entry)
     with pytest.raises(ValueError, match=r"a.nc' has version 1, known: 2"):
         GRID.load(tmp_path / "a.nc")
 
@@ -235,6 +239,10 @@ def test_damage_is_named(tmp_path: Path) -> None:
     with netCDF4.Dataset(path, "a") as file:
         file["T"][0, 0] = -5.0
     with pytest.raises(ValueError, match=r"values of 'T' .* their checksum differs"):
+        GRID.load(path)
+    with netCDF4.Dataset(path, "a") as file:
+        file["T"].gridbuf = file["T"].gridbuf.replace('"alignment": ', '"alignment": 3')
+    with pytest.raises(ValueError, match=r"is damaged: its attribute .* its digest differs"):
         GRID.load(path)
     with netCDF4.Dataset(path, "a") as file:
         file["T"].gridbuf = "{}"

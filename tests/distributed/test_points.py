@@ -1,5 +1,6 @@
 """Coordinates, core and rims, checksums, pictures, and links that users write."""
 
+import json
 import math
 import random
 from collections.abc import Sequence
@@ -240,7 +241,9 @@ def test_checksums_are_those_of_older_checkpoints(
     assert grid.checksum(T) == known
     grid.save(tmp_path / "T", T=T, format="npy")
     manifest = tmp_path / "T" / "manifest.json"
-    whole = manifest.read_text()
+    said = json.loads(manifest.read_text())
+    del said["digest"]  # older ones have none
+    whole = json.dumps(said)
     assert '"version": 2' in whole and f"{known:016x}" in whole
     whole = whole.replace('"version": 2', '"version": 1')
     manifest.write_text(whole.replace(f"{known:016x}", f"{first:016x}"))

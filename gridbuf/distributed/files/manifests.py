@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def check_all(manifest: Json) -> None:
     tiles = entry_of(manifest, "tiles", "", "list of shapes along the dims", shape)
     entry_of(manifest, "store", "", "name", is_name)
     entry_of(manifest, "attributes", "", "dict", is_dict)
-    for name, field in entry_of(manifest, "fields", "", "dict of fields", is_dict).items():
+    kind = "dict of fields"
+    for name, field in entry_of(manifest, "fields", "", kind, lambda f: f and is_dict(f)).items():
         if not is_dict(field):
             raise Wrong(f"the field {name!r} is {field!r}, which is no dict")
         check_field(f" of {name!r}", field, dims, tiles)
@@ -69,7 +71,7 @@ def check_field(of: str, field: Json, dims: list[str], tiles: list[list[int]]) -
     shapes = entry_of(field, "shapes", of, "list of shapes, one a tile", are_shapes)
     entry_of(field, "attributes", of, "dict", is_dict)
     layout = field.get("layout", {"order": order, "halo": [[0, 0]] * len(order), "alignment": 1})
-    if not is_dict(layout) or not is_layout(layout, order):
+    if not is_dict(layout) or not is_layout(layout, order, [*map(max, zip(*shapes, strict=True))]):
         raise Wrong(f"'layout'{of} is {layout!r}, which is no layout of the dims {order!r}")
     for shape, tile in zip(shapes, tiles, strict=True):
         for dim, n, first in zip(order, shape, shapes[0], strict=True):
@@ -110,14 +112,17 @@ def is_shape(given: Any, ndim: int) -> bool:
     )
 
 
-def is_layout(given: Json, dims: list[str]) -> bool:
-    """The order of dims in memory, a halo for each, and an alignment in bytes."""
+def is_layout(given: Json, dims: list[str], sizes: list[int]) -> bool:
+    """The order of dims in memory, a halo for each that is not beyond all measure of the domain's
+    size, and an alignment in bytes.
+    """
     order, halo, alignment = (given.get(key) for key in ("order", "halo", "alignment"))
     return bool(
         list_of(is_name)(order)
         and sorted(order or []) == sorted(dims)
-        and list_of(lambda pair: is_shape(pair, 2) and max(pair) < 2**31)(halo)
+        and list_of(lambda pair: is_shape(pair, 2))(halo)
         and len(halo or []) == len(dims)
+        and all(max(pair) <= 100 * (n + 1) for pair, n in zip(halo or [], sizes, strict=True))
         and type(alignment) is int
         and alignment in (1, 2, 4, 8, 16, 32, 64)
     )
@@ -272,9 +277,23 @@ def named(used: dict[str, int], dim: str, n: int) -> str:
     return name
 
 
+def digest_of(entry: Json) -> str:
+    """The SHA-256 of an entry's text."""
+    return sha256(json.dumps(entry).encode()).hexdigest()
+
+
+def check_digest(entry: Json) -> None:
+    """Wrong where an entry is not that of its digest; those of older gridbuf have none."""
+    rest = dict(entry)
+    digest = rest.pop("digest", None)
+    if digest not in (None, digest_of(rest)):
+        raise Wrong("its contents are not those that were written: its digest differs")
+
+
 def write(folder: Path, manifest: Json) -> None:
     """Put it beside what it describes; it is there whole or not at all."""
-    beside, text = folder / f"{NAME}.unfinished", json.dumps(manifest, indent=1)
+    beside = folder / f"{NAME}.unfinished"
+    text = json.dumps({**manifest, "digest": digest_of(manifest)}, indent=1)
     with writing(folder / NAME, f"{len(text)} bytes"):
         with open(beside, "w") as file:
             file.write(text)
@@ -324,6 +343,7 @@ def read(path: Path) -> Json:
     check_format(path, found, (1, VERSION))
     try:
         check_all(found)
+        check_digest(found)
     except Wrong as error:
         raise damaged(path, error) from error
     return found

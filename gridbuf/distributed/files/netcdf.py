@@ -129,13 +129,14 @@ def read_manifest(path: Path) -> Json:
                 continue
             try:
                 entry = json.loads(variable.getncattr(OURS))
+                manifests.check_digest(entry)
                 found = found or {**entry["store"], "fields": {}}
                 field = entry["field"]
                 if entry["tile"] == 0:
                     field["attributes"] = merged(field["attributes"], variable)
                     found["fields"][entry["name"]] = field
                 found["attributes"] = merged(entry["store"]["attributes"], file)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, manifests.Wrong) as error:
                 raise damage(f"its attribute {OURS!r}: {error!r}", path, name) from error
     if not found:
         raise ValueError(
@@ -340,6 +341,7 @@ def describe(file: Any, manifest: Json, name: str, total: int) -> None:
     field = {**manifest["fields"][name], "checksum": f"{total:016x}"}
     for tile, array in enumerate(field["arrays"]):
         entry = {"store": store, "name": name, "tile": tile, "field": field}
+        entry["digest"] = manifests.digest_of(entry)
         file.variables[array].setncattr(OURS, json.dumps(entry))
 
 
