@@ -255,6 +255,8 @@ def test_xarray_opens_a_zarr_store(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=words):
             grid.save(tmp_path / "x", T=T, chunks=options)
+    with pytest.raises(ValueError, match="chunks: 3 along K do not divide the 4 points"):
+        grid.save(tmp_path / "x", T=T, chunks={"K": 3}, shards=True)
     with pytest.raises(ValueError, match="T: Zarr has no elements of dtype"):
         grid.save(tmp_path / "new", T=grid.zeros(dtype="longdouble"))
     assert not (tmp_path / "new").exists() and grid.checksum(

@@ -221,6 +221,19 @@ def test_whenever_a_program_is_killed_the_next_one_saves(
     assert stop > 2
 
 
+def test_a_folder_that_is_read_only_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    with pytest.raises(
+        PermissionError, match=f"path: nothing can be written in '{tmp_path}': Perm"
+    ):
+        gbd.grid((8, 6)).save(tmp_path / "x", format="npy", T=gbd.grid((8, 6)).ones())
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -336,7 +349,11 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         lambda: grid.save(tmp_path / "file", format="npy", T=T)),
         (ValueError, "link' is a link; give what it leads to",
         lambda: grid.save(tmp_path / "link", format="npy", T=T)),
-        (FileNotFoundError, "no/folder",
+        (TypeError, "attributes: .*: the key 1, which is no str",
+        lambda: grid.save(path, T=T, attributes={"a": [{1: "a", "1": "b"}]})),
+        (NotADirectoryError, "path: '.*/file' is no folder",
+        lambda: grid.save(tmp_path / "file" / "x", format="npy", T=T)),
+        (FileNotFoundError, "path: the folder '.*/no' does not exist",
         lambda: grid.save(tmp_path / "no" / "folder", format="npy", T=T)),
         (ValueError, "there is no", lambda: grid.load(path)),
         (ValueError, "names: 'q' is not in .*, which has T",

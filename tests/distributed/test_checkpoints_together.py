@@ -400,6 +400,17 @@ def test_no_character_of_a_path_leads_elsewhere(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ALL_FORMATS)
+def test_names_of_any_length_that_a_file_system_has(kind: str, tmp_path: Path) -> None:
+    grid, path = gbd.grid((8, 6), blocks=(2, 1)), tmp_path / ("é" * 127)
+    assert program(path, kind, 1.0, end="end").wait() == 9
+    grid.save(path, T=grid.full(2.0), q=grid.full(2.0), format=kind)
+    assert whole(grid, path) == 2.0 and os.listdir(tmp_path) == [path.name]
+    with pytest.raises(OSError, match=r"File name too long: '.*/aaaa"):
+        grid.save(tmp_path / ("a" * 256), T=grid.ones(), format=kind)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("kind", ALL_FORMATS)
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_checkpoint_that_is_replaced_while_it_is_loaded(
     kind: str, verify: bool, tmp_path: Path

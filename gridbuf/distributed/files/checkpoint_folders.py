@@ -16,6 +16,7 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,21 @@ OLD = 86400.0
 # seconds between tries to remove a folder: after an error Zarr's threads may still write and
 # remove files there
 PAUSES = (0.01, 0.1, 0.5)
+LONGEST = 170  # bytes of a name; file systems have 255, and machine and process need up to 75
 _own: set[str] = set()  # the names of saves of this process that are under way
 
 
 def name_for(where: Path) -> str:
     """The name of the folder in which this process writes a checkpoint for a path."""
-    return f"{where.name}.{machine()}-{os.getpid()}-{secrets.token_hex(4)}.{ENDING}"
+    return f"{stem_of(where)}.{machine()}-{os.getpid()}-{secrets.token_hex(4)}.{ENDING}"
+
+
+def stem_of(where: Path) -> str:
+    """The name of a path, shortened where the name of a folder has no room for it."""
+    name = os.fsencode(where.name)
+    if len(name) <= LONGEST:
+        return where.name
+    return f"{where.name[:30]}-{sha256(name).hexdigest()[:16]}"
 
 
 def machine() -> str:
@@ -57,9 +67,19 @@ def begin(
 
 def make(where: Path, beside: Path) -> None:
     """Make the folder of this save; those of programs that are gone are removed."""
+    if not where.parent.is_dir():
+        if where.parent.exists():
+            raise NotADirectoryError(f"path: {str(where.parent)!r} is no folder")
+        raise FileNotFoundError(f"path: the folder {str(where.parent)!r} does not exist")
+    with suppress(FileNotFoundError):
+        where.lstat()  # an error where the name is too long
     clear(where, complete=False)
     _own.add(beside.name)
-    beside.mkdir()
+    try:
+        beside.mkdir()
+    except OSError as error:
+        text = f"path: nothing can be written in {str(where.parent)!r}: {error.strerror}"
+        raise OSError(error.errno or 0, text, str(beside)) from error
 
 
 def check(where: Path) -> None:
@@ -74,7 +94,7 @@ def clear(where: Path, complete: bool) -> None:
     """Remove the folders of saves to this path whose programs are gone; `complete`: those that have
     a manifest as well.
     """
-    pattern = re.compile(re.escape(where.name) + r"\.(\w+-\d+)-(\d+)-[0-9a-f]{8}\." + ENDING)
+    pattern = re.compile(re.escape(stem_of(where)) + r"\.(\w+-\d+)-(\d+)-[0-9a-f]{8}\." + ENDING)
     for folder in [*where.parent.iterdir()] if where.parent.is_dir() else []:
         match = pattern.fullmatch(folder.name)
         if match is None or folder.name in _own or folder.is_symlink() or not folder.is_dir():
@@ -112,6 +132,8 @@ def remove(folder: Path) -> None:
     """Remove a folder of ours, its manifest first, so that no half of it passes for a
     checkpoint.
     """
+    if not os.path.lexists(folder):
+        return
     (folder / manifests.NAME).unlink(missing_ok=True)
     for pause in PAUSES:
         with suppress(OSError):

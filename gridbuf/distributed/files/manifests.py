@@ -168,6 +168,7 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, J
     if not isinstance(given, Mapping):
         raise TypeError(f"attributes: expected a dict, got {type(given).__name__}")
     try:
+        check_keys(given)
         copy = json.loads(json.dumps(dict(given), default=plain))
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(
@@ -183,6 +184,17 @@ def read_attributes(given: Any, names: Sequence[str]) -> tuple[Json, dict[str, J
             )
         fields[name] = own
     return copy, fields
+
+
+def check_keys(given: Any) -> None:
+    """TypeError for keys that JSON would make texts of."""
+    if isinstance(given, Mapping):
+        for key in given:
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r}, which is no str")
+    if isinstance(given, Mapping | list | tuple):
+        for value in given.values() if isinstance(given, Mapping) else given:
+            check_keys(value)
 
 
 def plain(value: Any) -> Any:

@@ -201,9 +201,9 @@ def saving(
             netcdf.check_attributes(both_attributes[1][info.name], f" of {info.name!r}", info.dtype)
     args = {
         "path": str(where),
+        "names": names,  # before attributes, which have these names
         "format": kind,
         "attributes": repr(both_attributes),  # as text, in which NaN is equal to NaN
-        "names": names,
         "options": [options.get("chunks"), options.get("shards")],
     }
     layouts = [

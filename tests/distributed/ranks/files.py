@@ -116,6 +116,12 @@ def one_rank_fails(format: str) -> None:
             "path: rank 0 says",
             lambda: grid.save(path if me else folder / "other", format=format, T=zero),
         ),
+        (
+            None,
+            None,
+            "names: rank 0 says",
+            lambda: grid.save(path, format=format, **{"U" if me else "T": zero}),
+        ),
         (None, None, "names: rank 0 says", lambda: grid.load(path, *["T"] * (me > 0))),
         (culprit, ValueError, "its domain has", lambda: grid.save(path, format=format, T=bad)),
         (
