@@ -1,8 +1,8 @@
 """Blocks: a field on another number of blocks than one, as one object, so that a program reads the
 same for any number of blocks on a rank.
 
-A rank without blocks keeps one small Field that stands for them: results have its dims, dtype and
-halo, and its values are never used.
+A rank without blocks keeps one Field, no larger than a block, that stands for them: results have
+its dims, dtype and halo, and its values are never used.
 """
 
 import operator
@@ -87,7 +87,8 @@ class Blocks:
                     raise ValueError(
                         f"fields[{i}]: its {what} is {b}, that of fields[0] {a}; all must be equal"
                     )
-        self._blocks = self._parts = found
+        self._blocks = found
+        self._parts = fields._parts if isinstance(fields, Blocks) else found
         self._partition = fields._partition if isinstance(fields, Blocks) else None
 
     # ---- a sequence of Fields ----
@@ -110,11 +111,16 @@ class Blocks:
         if isinstance(key, str):
             return make(tuple([field_of_record(part, key) for part in self._parts]), self)
         keys = key if isinstance(key, tuple) else (key,)
-        blockwise.common([self, *blockwise.found_in(keys, Blocks)], "index")
-        found = [part[one_key(keys, i)] for i, part in enumerate(self._parts)]
+        self._check_key(keys)
+        found = [part[one_key(keys, i, self)] for i, part in enumerate(self._parts)]
         if isinstance(found[0], _core.Field):
             return make(tuple(found), self)
         return found[: len(self._blocks)]
+
+    def _check_key(self, keys: tuple[Any, ...], *values: Any) -> None:
+        what = "assignment" if values else "index"
+        blockwise.common([self, *blockwise.found_in([*keys, *values], Blocks)], what)
+        blockwise.check_arguments(Blocks, what, {"index": keys}, self)
 
     def _block(self, number: Any) -> _core.Field:
         try:
@@ -135,11 +141,11 @@ class Blocks:
                 )
             return
         keys = key if isinstance(key, tuple) else (key,)
-        blockwise.common([self, *blockwise.found_in([*keys, value], Blocks)], "assignment")
+        self._check_key(keys, value)
         if not isinstance(value, Blocks):
             check_operand(value, "value", self._partition)
         for i, part in enumerate(self._parts):
-            part[one_key(keys, i)] = blockwise.picked(value, Blocks, i)
+            part[one_key(keys, i, self)] = blockwise.picked(value, Blocks, i, self)
 
     def __bool__(self) -> bool:
         return bool(self._only("bool(T)"))
@@ -342,10 +348,23 @@ def rebuilt(parts: Parts, some: bool, partition: Partition | None) -> Blocks:
     return found
 
 
-def one_key(keys: tuple[Any, ...], i: int) -> Any:
-    """A key as one block gets it."""
-    found = blockwise.picked(keys, Blocks, i)
+def one_key(keys: tuple[Any, ...], i: int, blocks: Blocks) -> Any:
+    """A key as one block gets it. The Field that stands for no block may be smaller than a block,
+    and its values are unused: of it point 0 is taken in place of any other.
+    """
+    found = blockwise.picked(keys, Blocks, i, blocks)
+    if not blocks._blocks:
+        found = tuple([at_zero(key) for key in found])
     return found[0] if len(found) == 1 else found
+
+
+def at_zero(key: Any) -> Any:
+    """A key with 0 in place of all numbers of points."""
+    if isinstance(key, list):
+        key = np.asarray(key)
+    if is_number(key):
+        return 0
+    return np.zeros_like(key) if getattr(key, "dtype", np.dtype(bool)).kind in "iu" else key
 
 
 def field_of_record(part: _core.Field, name: str) -> _core.Field:
@@ -373,7 +392,8 @@ def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
                 return found
         elif not isinstance(other, Blocks):
             check_operand(other, "other", self._partition)
-        return blockwise.call(Blocks, make, name, carried, (self, other), {})
+        like = blockwise.common([self, *blockwise.found_in([other], Blocks)], name)
+        return blockwise.each_block(Blocks, make, name, carried, (self, other), {}, like)
 
     return method
 
@@ -384,7 +404,8 @@ def _in_place(name: str) -> Callable[..., Any]:
     def method(self: Blocks, other: Any) -> Blocks:
         if not isinstance(other, Blocks):
             check_operand(other, "other", self._partition)
-        blockwise.call(Blocks, make, name, operation, (self, other), {})
+        like = blockwise.common([self, *blockwise.found_in([other], Blocks)], name)
+        blockwise.each_block(Blocks, make, name, operation, (self, other), {}, like)
         return self
 
     return method
@@ -445,11 +466,13 @@ Examples
 
 
 def _along(name: str) -> Callable[..., Any]:
-    of = getattr(_core.Field, name)
+    of, model = getattr(_core.Field, name), getattr(np, name)
 
     def method(self: Blocks, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         blockwise.refuse_along(name, axis, self)
-        return blockwise.call(Blocks, make, name, of, (self, axis, *args), kwargs)
+        given = (self, axis, *args)
+        arguments = blockwise.arguments_of(model, given, kwargs)
+        return blockwise.call(Blocks, make, name, of, given, kwargs, arguments)
 
     shape = "((2, 3), (2, 3))" if name.startswith("cum") else "((2,), (2,))"
     method.__doc__ = _ALONG.format(name=name, shape=shape)
@@ -460,7 +483,8 @@ def _each(name: str) -> Callable[..., Any]:
     of = getattr(_core.Field, name)
 
     def method(self: Blocks, *args: Any, **kwargs: Any) -> Any:
-        return blockwise.call(Blocks, make, name, of, (self, *args), kwargs)
+        arguments = blockwise.arguments_of(of, (self, *args), kwargs)
+        return blockwise.call(Blocks, make, name, of, (self, *args), kwargs, arguments, True)
 
     method.__doc__ = _EACH.format(name=name, given="0, 1" if name == "clip" else "")
     return named(method, name)

@@ -3,7 +3,8 @@ and what the results make.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +30,20 @@ ALONG = {
     "cumprod", "nansum", "nanprod", "nanmean", "nanstd", "nanvar", "nanmin", "nanmax", "nanmedian",
     "nanpercentile", "nanquantile", "nanargmin", "nanargmax", "nancumsum", "nancumprod", "sort",
     "argsort", "partition", "argpartition", "flip", "roll", "trapezoid", "unwrap", "norm",
-    "cumulative_sum", "cumulative_prod",
+    "cumulative_sum", "cumulative_prod", "flipud", "fliplr", "concatenate", "repeat", "take",
+    "fill_diagonal",
 }  # fmt: skip
-# Functions whose arguments are all operands, as those of a ufunc.
-OPERANDS = {"where", "clip", "copyto", "isclose"}
+AXES = {"flipud": 0, "fliplr": 1, "concatenate": 0}  # of functions that need not be given one
+# Functions whose arguments are all operands, as those of a ufunc; but for arguments of these names.
+OPERANDS = {"where", "clip", "copyto", "isclose", "full_like"}
+NO_OPERANDS = {"axis", "axes", "dtype", "shape", "signature"}
+# The arguments of functions that tell no signature with some versions of NumPy.
+ARGUMENTS = {
+    "concatenate": ("arrays", "axis", "out"),
+    "copyto": ("dst", "src"),
+    "where": ("condition", "x", "y"),
+}
+signature = lru_cache(256)(inspect.signature)
 # Functions that return nothing, and write into their first argument.
 WRITERS = {"copyto", "put", "place", "putmask", "put_along_axis"}
 # Functions that ask about dims and dtypes, which all blocks have alike.
@@ -129,12 +140,14 @@ def found_in(values: Iterable[Any], kind: type) -> Iterator[Any]:
             yield from (each for each in value if isinstance(each, kind))
 
 
-def picked(value: Any, kind: type, i: int) -> Any:
-    """An argument as one block gets it."""
+def picked(value: Any, kind: type, i: int, like: Any = None) -> Any:
+    """An argument as one block gets it; of Blocks([]), without a Field that stands for them, that
+    of the others.
+    """
     if isinstance(value, kind):
-        return value._parts[i]  # type: ignore[attr-defined]
+        return (value._parts or like._parts)[i]  # type: ignore[attr-defined]
     if isinstance(value, list | tuple) and any([isinstance(each, kind) for each in value]):
-        return type(value)([picked(each, kind, i) for each in value])
+        return type(value)([picked(each, kind, i, like) for each in value])
     return value
 
 
@@ -162,16 +175,61 @@ def described(blocks: Any) -> str:
 # ---- functions of NumPy ----
 
 
-def axis_of(function: Any, args: Any, kwargs: Any) -> Any:
-    """The axis that a function of NumPy is given, or takes unless told."""
-    if "axis" in kwargs:
-        return kwargs["axis"]
+def arguments_of(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name; those of a function without a signature by place."""
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        names = ARGUMENTS.get(function.__name__, ())
+        names = (*names, *(f"args[{i}]" for i in range(len(names), len(args))))
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+    found: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        kind = bound.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            found |= value
+        elif kind is inspect.Parameter.VAR_POSITIONAL:
+            found |= {f"{name}[{i}]": each for i, each in enumerate(value)}
+        else:
+            found[name] = value
+    return found
+
+
+def check_arguments(
+    kind: type, name: str, arguments: Mapping[str, Any], like: Any, operands: bool = False
+) -> None:
+    """Refuse arguments that all blocks would share though they have a block's points, and an
+    `out` that all would write.
+    """
+    for what, value in arguments.items():
+        if what == "out":
+            for each in value if isinstance(value, tuple) else (value,):
+                if each is not None and not isinstance(each, kind):
+                    raise TypeError(
+                        f"out: expected Blocks, as {name} of Blocks gives, got"
+                        f" {type(each).__name__}"
+                    )
+        elif isinstance(value, kind):
+            continue
+        elif operands and what not in NO_OPERANDS:
+            check_operand(value, what, like._partition)
+        else:
+            for each in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(each, NAMED):
+                    check_operand(each, what, like._partition)
+
+
+def axis_of(function: Any, arguments: Mapping[str, Any]) -> Any:
+    """The axis that a function of NumPy is given, or takes unless told."""
+    if "axis" in arguments:
+        return arguments["axis"]
+    if function.__name__ in AXES:
+        return AXES[function.__name__]
+    try:
+        parameter = signature(function).parameters.get("axis")
     except (TypeError, ValueError):
         return None
-    bound.apply_defaults()
-    return bound.arguments.get("axis")
+    return None if parameter is None else parameter.default
 
 
 def dims_along(axis: Any, dims: tuple[str, ...]) -> list[str]:
@@ -209,6 +267,8 @@ def call(
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
+    arguments: Mapping[str, Any] | None = None,
+    operands: bool = False,
 ) -> Any:
     """Call a function once for each block of the Blocks among its arguments.
 
@@ -218,17 +278,45 @@ def call(
         Blocks; `make` makes one of parts and of Blocks that it is like.
     name
         The function's, for errors.
+    arguments
+        `args` and `kwargs` by name, for errors; by default `args` by place.
+    operands
+        Whether all arguments are operands, as those of a ufunc.
 
     Returns
     -------
     Blocks, tuple or list of them, or None
-        As the function returns Fields; TypeError where it returns something else.
+        `out` where it is given, else as the function returns Fields; TypeError where it returns
+        something else.
     """
+    if arguments is None:
+        arguments = {**{f"args[{i}]": value for i, value in enumerate(args)}, **kwargs}
     like = common([*found_in([*args, *kwargs.values()], kind)], name)
-    count = len(like._parts)
+    check_arguments(kind, name, arguments, like, operands)
+    found, out = each_block(kind, make, name, function, args, kwargs, like), arguments.get("out")
+    if not isinstance(out, tuple):
+        return found if out is None else out
+    if len(out) == 1:
+        return found if out[0] is None else out[0]
+    return tuple(new if given is None else given for given, new in zip(out, found, strict=True))
+
+
+def each_block(
+    kind: type,
+    make: Callable[..., Any],
+    name: str,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    like: Any,
+) -> Any:
+    """The same, of arguments that were checked."""
     columns = [
-        ([picked(a, kind, i) for a in args], {k: picked(v, kind, i) for k, v in kwargs.items()})
-        for i in range(count)
+        (
+            [picked(a, kind, i, like) for a in args],
+            {k: picked(v, kind, i, like) for k, v in kwargs.items()},
+        )
+        for i in range(len(like._parts))
     ]
     if like._blocks:
         results = [function(*a, **k) for a, k in columns]
@@ -275,24 +363,21 @@ def call_function(kind: type, make: Callable[..., Any], function: Any, args: Any
         raise TypeError(
             f"{name}: it does not go block by block; grid.dot(T, U) is of the whole fields"
         )
-    like = common(blocks, name)
-    if name == "shape" and like is args[0]:
+    like, arguments = common(blocks, name), arguments_of(function, args, kw)
+    if name == "shape" and any(value is like for value in arguments.values()):
         return like.shape
-    for i, value in enumerate(args):
-        if not isinstance(value, kind) and (isinstance(value, NAMED) or name in OPERANDS):
-            check_operand(value, f"args[{i}]", like._partition)
     if name in ALONG:
-        refuse_along(name, axis_of(function, args, kw), like)
-    if name in WRITERS and not isinstance(args[0], kind):
+        refuse_along(name, axis_of(function, arguments), like)
+    written = next(iter(arguments.values()))
+    if name in WRITERS and not isinstance(written, kind):
         raise TypeError(
-            f"{name}: Blocks cannot be written into {type(args[0]).__name__}; write into Blocks, or"
+            f"{name}: Blocks cannot be written into {type(written).__name__}; write into Blocks, or"
             " into one block"
         )
     if name in QUESTIONS and like._parts:
-        plain = [picked(value, kind, 0) for value in args]
-        return function(*plain, **{key: picked(value, kind, 0) for key, value in kw.items()})
-    found = call(kind, make, name, function, args, kw)
-    return kw["out"] if isinstance(kw.get("out"), kind) else found
+        plain = [picked(value, kind, 0, like) for value in args]
+        return function(*plain, **{key: picked(value, kind, 0, like) for key, value in kw.items()})
+    return call(kind, make, name, function, args, kw, arguments, name in OPERANDS)
 
 
 def call_ufunc(
@@ -300,17 +385,7 @@ def call_ufunc(
 ) -> Any:
     """A ufunc, or its `reduce` and `accumulate` along dims that the grid does not cut."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    outs = kw.get("out", ())
-    for each in outs if isinstance(outs, tuple) else (outs,):
-        if each is not None and not isinstance(each, kind):
-            raise TypeError(
-                f"out: expected Blocks, as {name} of Blocks gives, got {type(each).__name__}"
-            )
     like = common([*found_in([*inputs, *kw.values()], kind)], name)
-    for i, value in enumerate(inputs):
-        if isinstance(value, kind):
-            continue
-        check_operand(value, "other" if len(inputs) == 2 else f"inputs[{i}]", like._partition)
     if method in ("reduce", "accumulate"):
         refuse_along(name, kw.get("axis", 0), like)
     elif method != "__call__" or ufunc.signature is not None:
@@ -318,9 +393,9 @@ def call_ufunc(
             f"{name}: it does not go block by block"
             + ("; grid.dot(T, U) is of the whole fields" if ufunc.signature is not None else "")
         )
-    found = call(kind, make, name, getattr(ufunc, method), inputs, kw)
-    if not outs:
-        return found
-    if not isinstance(outs, tuple) or len(outs) == 1:
-        return outs[0] if isinstance(outs, tuple) else outs
-    return tuple(new if given is None else given for given, new in zip(outs, found, strict=True))
+    one = len(inputs) == 2 and any(isinstance(value, kind) for value in inputs)
+    if one:
+        arguments = {"other": inputs[0] if isinstance(inputs[1], kind) else inputs[1]}
+    else:
+        arguments = {f"inputs[{i}]": value for i, value in enumerate(inputs)}
+    return call(kind, make, name, getattr(ufunc, method), inputs, kw, {**arguments, **kw}, True)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Fields = Any  # a Field where the rank has one block, else Blocks
+FEW = 64  # points along a dim that are enough to stand for a block
 
 
 class Called:
@@ -339,8 +340,19 @@ class Grid:
 
         if len(self.blocks) == 1:
             return made(self.blocks[0].shape)
-        cells = [block.shape for block in self.blocks] or [(1,) * len(self.dims)]
+        cells = [block.shape for block in self.blocks] or [self._stand_in]
         return on_grid([made(each) for each in cells], bool(self.blocks), self._partition)
+
+    @cached_property
+    def _stand_in(self) -> tuple[int, ...]:
+        """The points of the Field that stands for the blocks of a rank that has none: those of the
+        largest block, for functions that need neighbours, but few.
+        """
+        sizes = [
+            max(stop - start for axis in axes for start, stop in map(axis.ends, range(axis.count)))
+            for axes in zip(*self._decomposition.cuts, strict=True)
+        ]
+        return tuple(min(n, FEW) for n in sizes)
 
     @cached_property
     def _partition(self) -> Partition:

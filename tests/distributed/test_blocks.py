@@ -166,19 +166,47 @@ def test_out_is_blocks_and_is_returned() -> None:
     same(a[0], np.modf(T[0])[0])
     with pytest.raises(TypeError, match="out: expected Blocks, as add of Blocks gives"):
         np.add(T, U, out=T[0])
-    np.copyto(out, T)
+    np.copyto(dst=out, src=T)
     same(out[0], T[0])
+    twice = gb.fused(lambda T: T + T * 2)
+    sums = T.sum("K")
+    for found in (
+        T.sum("K", out=sums), T.sum("K", None, sums), np.sum(T, "K", None, sums),
+        np.add.reduce(T, "K", None, sums), np.round(sums, 1, out=sums), sums.clip(0, 1, out=sums),
+        twice(sums, out=sums),
+    ):  # fmt: skip
+        assert found is sums
 
 
 def test_questions() -> None:
     _, T, _ = pair((2, 1))
-    assert np.shape(T) == T.shape and np.ndim(T) == 3
+    assert np.shape(T) == np.shape(a=T) == T.shape and np.ndim(T) == 3
     assert np.result_type(T, np.float32) == np.float64 and not np.iscomplexobj(T)
     empty = gbd.grid((1,), "I", blocks=1, owners=[None]).zeros(dtype="f4")
     assert np.ndim(empty) == 1 and empty.dtype == np.float32 and empty.domain.dims == ("I",)
     with pytest.raises(ValueError, match=r"dims: Blocks\(\[\]\) has no Field"):
         gbd.Blocks([]).dims  # noqa: B018
     assert len(gbd.Blocks([]) + 1) == 0
+
+
+def test_a_rank_without_blocks_takes_neighbours_and_any_point() -> None:
+    T = pair((1, 1), owners=[None])[1]
+    assert T[2, 3, 1] == T[700, 3, 1] == T.domain[[2, 700], 3, 1] == []
+    T.domain[2, 700] = 5.0
+    assert T[2:3, 700].dims == ("I", "K")
+    assert np.gradient(T, axis="I", edge_order=2).dims == T.dims  # type: ignore[call-overload]
+    assert gb.diff(gb.diff(T.domain, "I"), "I").dims == T.dims
+    huge = gbd.grid((100_000, 100_000), blocks=(1, 1), owners=[None]).zeros()
+    assert huge._parts[0].nbytes < 100_000
+
+
+def test_no_fields_are_the_blocks_of_a_rank_without_blocks() -> None:
+    T, none = pair((1, 1), owners=[None])[1], gbd.Blocks([])
+    assert gbd.Blocks(T).dims == T.dims and np.add(T, 1, out=none) is none
+    for found in (none + T, T + none, np.where(none, T, 1.0), np.where(T, none, 1.0), T[none > T]):
+        assert len(found) == 0
+    T[...] = none
+    T += none
 
 
 @pytest.mark.parametrize("blocks", [(2, 1), (1, 1)])
@@ -223,6 +251,13 @@ MORE = gbd.grid((8, 6), blocks=(4, 1), halo=1).zeros("IJK", sizes={"K": 3})
         (TypeError, r"std: along I, J, K .* grid.gather\(T\)", lambda: np.std(T)),
         (TypeError, "roll: along I", lambda: np.roll(T, 1, axis="I")),
         (TypeError, "cumsum: along I, J", lambda: np.cumsum(T)),
+        (TypeError, "flipud: along I ", lambda: np.flipud(T)),
+        (TypeError, "fliplr: along J ", lambda: np.fliplr(T)),
+        (TypeError, "concatenate: along I ", lambda: np.concatenate([T, T])),
+        (TypeError, "concatenate: along J ", lambda: np.concatenate([T, T], 1)),
+        (TypeError, "repeat: along I ", lambda: np.repeat(T, 2, axis=0)),
+        (TypeError, "take: along I, J, K ", lambda: np.take(T, [0])),
+        (TypeError, "fill_diagonal: along I, J, K ", lambda: np.fill_diagonal(T, 0.0)),
         (TypeError, r"allclose: .* grid.all\(np.isclose", lambda: np.allclose(T, U)),
         (TypeError, r"save: .* grid.save\(path, T=T\)", lambda: np.save("x", T)),
         (TypeError, r"dot: .* grid.dot\(T, U\)", lambda: np.dot(T, U)),
@@ -247,6 +282,60 @@ def test_what_is_wrong_is_named(kind: type[Exception], words: str, call: Any) ->
     with pytest.raises(kind, match=words):
         call()
     assert all(np.array_equal(f.numpy(), b) for f, b in zip((*T, *U), before, strict=True))
+
+
+FIELD = gb.Field.full((6, 8, 3), 1.0, dims="IJK")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda out: np.clip(T, 0, 9, out=out),
+        lambda out: np.clip(T, 0, 9, out),
+        lambda out: np.round(T, 1, out),
+        lambda out: np.sum(T, axis="K", out=out),  # type: ignore[call-overload]
+        lambda out: np.sum(T, "K", None, out),  # type: ignore[call-overload]
+        lambda out: np.add.reduce(T, axis="K", out=out),
+        lambda out: np.concatenate([T, T], axis="K", out=out),  # type: ignore[call-overload]
+        lambda out: T.sum("K", out=out),
+        lambda out: T.cumsum("K", None, out),
+        lambda out: T.clip(0, 1, out=out),
+        lambda out: T.round(0, out),
+        lambda out: np.modf(T, out=(out, None)),
+        lambda out: gb.fused(lambda T, U: T + U * 2)(T, U, out=out),
+    ],
+)
+@pytest.mark.parametrize("out", [FIELD, FIELD.numpy()])
+def test_no_field_is_written_by_every_block(call: Any, out: Any) -> None:
+    with pytest.raises(TypeError, match=r"out: expected Blocks, as .* of Blocks gives, got"):
+        call(out)
+    assert (FIELD.numpy() == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("max", lambda: T.clip(0, FIELD)),
+        ("max", lambda: T.clip(0, max=FIELD)),
+        ("a_max", lambda: np.clip(T, 0, a_max=FIELD)),
+        ("b", lambda: np.isclose(T, b=FIELD)),
+        ("src", lambda: np.copyto(T, src=FIELD)),
+        ("where", lambda: np.copyto(T, U, where=FIELD > 1)),
+        ("where", lambda: np.add(T, 1, where=FIELD > 1, out=T)),
+        ("where", lambda: T.sum("K", where=FIELD > 1)),
+        (r"inputs\[0\]", lambda: np.add(FIELD, 1, out=T)),
+        ("fill_value", lambda: np.full_like(T, fill_value=FIELD)),
+        ("choicelist", lambda: np.select([T > 1], [FIELD])),
+        ("arrays", lambda: np.concatenate([T, FIELD], axis="K")),  # type: ignore[call-overload]
+        ("index", lambda: T[FIELD > 1]),
+        ("index", lambda: T.__setitem__(FIELD > 1, 0.0)),
+    ],
+)
+def test_no_field_with_the_grids_dims_is_for_every_block(argument: str, call: Any) -> None:
+    before = [f.numpy().copy() for f in T]
+    with pytest.raises(ValueError, match=f"^{argument}: a Field of the dims .* the grid cuts I"):
+        call()
+    assert all(np.array_equal(f.numpy(), b) for f, b in zip(T, before, strict=True))
 
 
 def test_two_grids_that_are_made_alike_are_one() -> None:
