@@ -27,6 +27,7 @@ from gridbuf.distributed.geometry.reading_links import (
 )
 from gridbuf.distributed.grid import Fields, Grid
 from gridbuf.distributed.plans.plan import on_blocks
+from gridbuf.wrapping import check_masks
 
 if TYPE_CHECKING:
     from gridbuf.distributed.files.loading import Checkpoint
@@ -374,7 +375,9 @@ def read_points(own: Any, halo: Any, mask: Any) -> Known:
     if halo is not None:
         raise TypeError("halo: mask was given as well, which says where halo points are in own")
     indices = read_index_arrays([own] if one else own, "own")
-    masks = [np.asarray(each) for each in read.entries([mask] if one else mask, "mask")]
+    given = read.entries([mask] if one else mask, "mask")
+    check_masks((f"mask[{i}]", each) for i, each in enumerate(given))
+    masks = [np.asarray(each) for each in given]
     if len(masks) != len(indices):
         raise ValueError(f"mask: {len(masks)} blocks, own has {len(indices)}")
     for i, (each, its) in enumerate(zip(masks, indices, strict=True)):

@@ -328,6 +328,8 @@ def test_wrong_arguments_are_named() -> None:
         lambda: grid.scatter(good.reshape(6, 2, 4), T)),
         (ValueError, "array: its dtype is float32, that of the field float64",
         lambda: grid.scatter(good.astype("f4"), T)),
+        (ValueError, "array: 1 of its 48 elements are masked",
+        lambda: grid.scatter(np.ma.masked_array(good, np.arange(48) == 5), T)),
         (ValueError, "array: its dims are",
         lambda: grid.scatter(gb.Field.zeros((6, 4), dims="IJ"), T)),
         (TypeError, "array: expected an array on the root, got NoneType",

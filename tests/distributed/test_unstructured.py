@@ -250,6 +250,7 @@ def test_one_array_is_one_block() -> None:
         ("ab", [], TypeError, r"own\[0\]: expected an index array, got str"),
         ([[1]], None, TypeError, "halo: expected a sequence, got NoneType"),
         ([], [], ValueError, "own: no rank has a block"),
+        (np.ma.masked_array([1, 2], [0, 1]), [], ValueError, r"own\[0\]: 1 of its 2 elements"),
         ([2**63], [], ValueError, r"own\[0\]: index 9223372036854775808 does not fit"),
     ],
 )  # fmt: skip
@@ -265,6 +266,7 @@ def test_indices_that_do_not_fit(own: Any, halo: Any, kind: type[Exception], tex
         ([1, 2], None, [True], ValueError, r"mask\[0\]: its shape is \(1,\), own has \(2,\)"),
         ([[1], [2]], None, [[True]], ValueError, "mask: 1 blocks, own has 2"),
         ([1, 2], None, [1, 0], TypeError, r"mask\[0\]: expected an array of bool, got elements"),
+        ([1, 2], None, np.ma.masked_array([True, True], [0, 1]), ValueError, "1 of its 2 elements"),
         ([1, 2], None, True, ValueError, r"mask\[0\]: its shape is \(\), own has \(2,\)"),
         ([1, 2], None, [True, False], ValueError, "halo: no block owns index 2 of block 0"),
         ([[1], [1]], None, [[True], [True]], ValueError, "own: blocks 0 and 1 both own index 1"),

@@ -12,6 +12,7 @@ from gridbuf.distributed.geometry.boxes import Index
 from gridbuf.distributed.geometry.given_links import Box, Given, Ints, targets
 from gridbuf.distributed.geometry.linking import Rule
 from gridbuf.validation import integer
+from gridbuf.wrapping import check_masks
 
 FORM = "a link is (destination, slices, source, slices) and, if need be, axes and a dict"
 OWNED = "{}: it fills points that block {} owns; a link fills the halo"
@@ -175,6 +176,7 @@ def _index(
     if len(entries) != len(names):
         raise ValueError(f"{what}: {len(entries)} index arrays, the dims are {tuple(names)}")
     found = []
+    check_masks((what, entry) for entry in entries)
     for entry in entries:
         try:
             array = np.asarray(entry)

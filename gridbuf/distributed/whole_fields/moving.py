@@ -32,6 +32,7 @@ from gridbuf.distributed.whole_fields.collective_context import (
 )
 from gridbuf.distributed.whole_fields.field_info import FieldInfo, array_of, bring_back, info_of
 from gridbuf.distributed.whole_fields.transfers import Transfer
+from gridbuf.wrapping import check_masks
 
 
 def whole_tiles(context: Context, one: FieldInfo, root: int) -> End:
@@ -155,6 +156,7 @@ def read_whole(array: Any, context: Context, one: FieldInfo) -> list[Any]:
         elif each is None or isinstance(each, str | bytes):
             raise TypeError(f"{what}: expected an array on the root, got {type(each).__name__}")
         else:
+            check_masks([(what, each)])
             its = np.asarray(each)
         if its.dtype != one.dtype:
             raise ValueError(
