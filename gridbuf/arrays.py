@@ -123,7 +123,8 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
     Parameters
     ----------
     data
-        An array, or a Field: then the result is a Field with the same dims, origin and halo.
+        An array, or a Field: then the result is a Field with the same dims, origin and halo. Of
+        Blocks Blocks are made.
     dtype : dtype_like, optional
         The data's unless given.
     **spec
@@ -132,7 +133,7 @@ def empty_like(data: Any, dtype: Any = None, **spec: Any) -> Any:
 
     Returns
     -------
-    numpy.ndarray or Field
+    numpy.ndarray, Field or Blocks
         In new memory.
 
     Raises

@@ -157,6 +157,8 @@ def like(
     """New memory after the model of `data`, in the general case; without keywords C does it
     (`_core.like`).
     """
+    if getattr(type(data), "_knows_names", False):  # Blocks
+        return data._mapped(lambda part: like(make, field_make, part, args, dtype, spec))
     if not isinstance(data, _core.Field):
         source = values(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         try:

@@ -40,6 +40,7 @@ EXPRESSIONS: list[Callable[[Any, Any], Any]] = [
     lambda T, U: np.cumsum(T, axis="K"),  # type: ignore[call-overload]
     lambda T, U: np.roll(T, 1, axis="K"),  # type: ignore[call-overload]
     lambda T, U: np.zeros_like(T, dtype="i4") + np.full_like(U, 3.0),
+    lambda T, U: gb.zeros_like(T) + gb.full_like(U, 3.0, "f4", padding=True),
     lambda T, U: np.nan_to_num(T / 0),
     lambda T, U: np.sum(T, axis="K"),  # type: ignore[call-overload]
     lambda T, U: np.add.reduce(T, axis="K"),
