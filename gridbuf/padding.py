@@ -10,7 +10,7 @@ from gridbuf import _core
 from gridbuf.like import like_spec, names_in, of_class, prepare, renamed
 from gridbuf.names import get_dims
 from gridbuf.validation import integer
-from gridbuf.wrapping import as_field, naming
+from gridbuf.wrapping import as_field, check_masks, naming
 
 MODES = "constant", "edge", "wrap", "reflect", "symmetric", "empty"
 Pairs = tuple[tuple[int, int], ...]
@@ -104,18 +104,40 @@ def around(values: Any, pairs: Pairs, mode: str, value: Any, dtype: Any) -> Any:
 
 def one(value: Any, dtype: Any) -> Any:
     """A constant as an element; ValueError where the dtype cannot hold it."""
+    check_masks([("value", value)])
     array = np.asarray(value)
     if array.ndim:
         raise TypeError(f"value: expected a scalar, got an array of {array.ndim} dims")
-    try:
-        found = array.astype(dtype)
-        fits = dtype.kind not in "biu" or bool(found == array)
-        fits = fits and (array.dtype.kind != "c" or dtype.kind == "c")
-    except (TypeError, ValueError):
-        fits = False
-    if not fits:
+    found = element(array, dtype)
+    if found is None:
         raise ValueError(f"value: {value!r} is no {dtype}")
     return found[()]
+
+
+def element(
+    number: np.ndarray[Any, np.dtype[Any]], dtype: np.dtype[Any]
+) -> np.ndarray[Any, np.dtype[Any]] | None:
+    """A number rounded to a dtype; None where that cannot hold it: an integer, an imaginary part or
+    a magnitude would be lost.
+    """
+    if number.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            found = number.astype(dtype)
+        if dtype.kind in "biu":
+            return found if bool(found == number) else None
+        return found if is_finite(found) or not is_finite(number) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def is_finite(number: np.ndarray[Any, np.dtype[Any]]) -> bool:
+    """Whether a number is neither infinite nor NaN; what is no number is neither."""
+    try:
+        return bool(np.isfinite(number))
+    except TypeError:
+        return True
 
 
 def read_pairs(halo: Any, ndim: int) -> Pairs:
@@ -134,7 +156,7 @@ def read_pairs(halo: Any, ndim: int) -> Pairs:
     return tuple(found)
 
 
-def shift(f: Any, **offsets: int) -> Any:
+def shift(f: Any, /, **offsets: int) -> Any:
     """The Field whose point i is another Field's point i + n: the same data, seen from a neighbour.
 
     The halo becomes narrower on one side and wider on the other, so that domains keep their shape.

@@ -156,6 +156,7 @@ FIELD = GRID.zeros()
          {"I": ("constant", 1j)}),
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("error")
 def test_what_is_wrong_is_named(kind: type[Exception], words: str, edges: Any) -> None:
     for call in (GRID.exchange, GRID.plan):
         with pytest.raises(kind, match=words):
@@ -175,6 +176,7 @@ NARROW = gbd.grid((3, 4), blocks=(3, 1), halo=4)
         (NARROW, "f8", "'wrap' of a halo of 4 points", {"I": "wrap"}),
         (NARROW, "i4", "'odd' needs elements with a sign, .* has int32", {"J": "odd"}),
         (NARROW, "i4", "2.5 is no int32", {"J": ("constant", 2.5)}),
+        (NARROW, "f4", r"1e\+300 is no float32", {"J": ("constant", 1e300)}),
         (gbd.tripolar((4, 4), halo=1), "f8", "the high end of J meets a seam", {"J": "edge"}),
         (gbd.links([(3,)], [], "I", halo=1), "f8", "a grid of gbd.links has no edges",
          {"I": "edge"}),

@@ -56,6 +56,8 @@ def test_shift_sees_the_neighbour(n: int, dtype: str) -> None:
     found.domain[0, 0] = 99
     assert values[2 + n, 1 + j] == 99  # the same memory
     assert gb.shift(field).halo == field.halo
+    named = gb.Field.zeros((4,), dims=("f",), halo=1)
+    assert gb.shift(named, f=1).halo == ((2, 0),)
 
 
 @pytest.mark.parametrize("halo", [(0, 0), (1, 1), (2, 0), (0, 3)])
@@ -93,6 +95,16 @@ FIELD = gb.Field.zeros((5, 5), dims="IJ", halo=((1, 1), (0, 2)))
         (ValueError, "halo", lambda: gb.pad(FIELD, -1)),
         (TypeError, "halo: expected an integer", lambda: gb.pad(FIELD, 1.5)),
         (ValueError, "value: 2.5 is no int32", lambda: gb.pad(np.zeros(3, "i4"), 1, value=2.5)),
+        (ValueError, r"value: 1e\+300 is no float32",
+         lambda: gb.pad(np.zeros(3, "f4"), 1, value=1e300)),
+        (ValueError, "value: 70000 is no float16",
+         lambda: gb.pad(np.zeros(3, "f2"), 1, value=70000)),
+        (ValueError, "value: 1000", lambda: gb.pad(np.zeros(3), 1, value=10**400)),
+        (ValueError, "value: 1j is no float64", lambda: gb.pad(np.zeros(3), 1, value=1j)),
+        (ValueError, r"value: 1e\+300j is no complex64",
+         lambda: gb.pad(np.zeros(3, "c8"), 1, value=1e300j)),
+        (ValueError, "value: 1 of its 1 elements are masked",
+         lambda: gb.pad(FIELD, 1, value=np.ma.masked)),
         (TypeError, "value: expected a scalar", lambda: gb.pad(FIELD, 1, value=[1, 2])),
         (TypeError, "origin: not allowed here", lambda: gb.pad(FIELD, 1, origin=(1, 1))),
         (ValueError, "x: it has no points along axis 0", lambda: gb.pad([], 1, "edge")),

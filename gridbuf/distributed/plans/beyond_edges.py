@@ -13,6 +13,7 @@ from gridbuf.distributed.geometry.edges import Edges
 from gridbuf.distributed.geometry.linking import Geometry, Link, LinkBuilder, Schedule, Scheduler
 from gridbuf.distributed.plans.binding import Binding, Constant, Place, has_sign
 from gridbuf.distributed.plans.layouts import Bound
+from gridbuf.padding import element
 
 NO_EDGES = Edges((), "")
 
@@ -97,17 +98,10 @@ def joined(halos: Schedule, beyond: Schedule) -> Schedule:
 
 def constant(given: Any, bound: Bound, what: str) -> np.ndarray[Any, np.dtype[Any]]:
     """A number as one element of a field; ValueError where the field cannot hold it."""
-    array = np.asarray(given)
-    try:
-        with np.errstate(all="ignore"):
-            found = array.astype(bound.dtype).reshape(1)
-        exact = bound.dtype.kind not in "biu" or bool(found[0] == array)
-        kept = bound.dtype.kind == "c" or array.dtype.kind != "c"
-    except (TypeError, ValueError):
-        exact = kept = False
-    if not exact or not kept:
+    found = element(np.asarray(given), bound.dtype)
+    if found is None:
         raise ValueError(f"{what}: {given!r} is no {bound.dtype}, which {bound.name} has")
-    return found
+    return found.reshape(1)
 
 
 def can_add(dtype: np.dtype[Any]) -> bool:
