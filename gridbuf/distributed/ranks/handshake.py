@@ -215,7 +215,7 @@ class Agreements:
     def facts(self) -> list[Args]:
         """The facts of the plan's fields, which all ranks have alike."""
         rows = zip(self._binding.bounds, self._binding.sources, strict=True)
-        edges = self._binding.edges
+        edges = self._binding.edges or "none"
         return [facts_of(bound, rule_of(sources)) | {"edges": edges} for bound, sources in rows]
 
     def other_plan(self, peer: int, handshake: Args) -> str:

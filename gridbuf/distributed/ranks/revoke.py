@@ -29,6 +29,7 @@ from gridbuf.distributed.ranks.pending_requests import NOTE, Pending, free, leav
 FEW = 256  # ranks that a note is sent to directly
 LONGEST = 2000  # characters of an error in a note: MPI sends so short a message without an answer
 ADVICE = "; to go on, all"  # begins the end of RevokedError's text
+ELSEWHERE = ", by an error in another communicator: "
 _process = os.getpid()
 
 
@@ -173,7 +174,8 @@ def revoke(event: Revocation, source: Revocable, reason: str, received: bool = F
         if each.revocation is None and each.size > 1:
             each.revocation, each.exchanges, each.reason = event, None, reason
             if each is not source:
-                each.reason = f"rank {each.rank}, by an error in another communicator: {reason}"
+                first = reason.partition(ELSEWHERE)[2] or reason
+                each.reason = f"rank {each.rank}{ELSEWHERE}{first}"
             note = {
                 "revoked": each.reason, "disagreement": event.disagreement, "event": event.key
             }  # fmt: skip

@@ -207,6 +207,10 @@ def ranks_that_differ() -> None:
         (of({"faces": ""}, {"faces": "I"}), ("fields[0]: its positions",)),
         (of(deep[0], {"dims": "IJ"}), ("fields[0]: its dims",)),
         (
+            lambda grid: grid.exchange(grid.zeros(), edges=None if me else {"J": "zero"}),
+            ("fields[0]: its edges is ", "none on rank "),
+        ),
+        (
             lambda grid: grid.exchange(*(grid.zeros() for _ in range(1 + (me == 0)))),
             ("fields: there are",),
         ),
@@ -361,10 +365,11 @@ def coupled_communicators() -> None:
     left = world.Split(0 if me <= 1 else MPI.UNDEFINED, me)  # ranks 0 and 1
     # Ranks 1 to the last: rank 1 is in both
     right = world.Split(0 if me >= 1 else MPI.UNDEFINED, me)
+    more = world.Split(0 if me >= 1 else MPI.UNDEFINED, me)  # told by ranks that were told
     for _ in range(2):
         grids = [
             gbd.grid((8 * n, 3), halo=1, periodic="I", comm=c, timeout=200)
-            for c in (left, right)
+            for c in (left, right, more)
             if c != MPI.COMM_NULL
         ]
         fields = [grid.zeros() for grid in grids]
@@ -382,9 +387,10 @@ def coupled_communicators() -> None:
                 "rank 0: TypeError",
             )
         for grid in grids:
-            with raises(gbd.RevokedError) if grid.size > 1 else nullcontext():
+            with raises(gbd.RevokedError) if grid.size > 1 else nullcontext([]) as caught:
                 grid.sum(grid.zeros())
-    for c in (left, right):
+            assert all(str(error).count("another communicator") < 2 for error in caught), caught
+    for c in (left, right, more):
         if c != MPI.COMM_NULL:
             c.Free()
 
