@@ -746,7 +746,8 @@ class Grid:
             )
         from mpi4py import MPI
 
-        ours, theirs = self.comm.Get_group(), other.comm.Get_group()
+        engines: list[Any] = [self._engine, other._engine]  # whose duplicates outlive the user's
+        ours, theirs = [each.channel.comm.Get_group() for each in engines]
         found = [int(rank) for rank in MPI.Group.Translate_ranks(theirs, None, ours)]
         ours.Free(), theirs.Free()
         if MPI.UNDEFINED in found:

@@ -6,7 +6,7 @@ import gc
 import weakref
 from typing import Any
 
-from common import me
+from common import me, n
 from mpi4py import MPI
 
 import gridbuf as gb
@@ -63,6 +63,10 @@ def main() -> None:
         gc.collect()
         assert not [its for its in communicators if its() is not None], make.__name__
         world.Barrier()
+    comm = world.Dup()
+    here, there = (gbd.grid((8, 6), blocks=blocks, comm=comm) for blocks in ((n, 1), (1, n)))
+    comm.Free()
+    assert there.sum(here.redistribute(here.ones(), there)) == 48
     grid = gbd.grid((8,), "I", periodic="I", halo=1, comm=world)
     for _ in range(100):
         grid.exchange(grid.ones())  # whose calls free what others left
