@@ -103,6 +103,14 @@ class Blocks:
     def __iter__(self) -> Iterator[_core.Field]:
         return iter(self._blocks)
 
+    def __contains__(self, value: Any) -> bool:
+        if isinstance(value, _core.Field):
+            return any(value is each for each in self._blocks)
+        raise TypeError(
+            f"in: expected a Field, got {type(value).__name__}, of which this rank's blocks alone"
+            " would be asked; grid.any(T == x) asks the whole field"
+        )
+
     def __getitem__(self, key: Any) -> Any:
         if is_number(key):
             return self._block(key)
@@ -381,7 +389,9 @@ def _operator(name: str, swapped: bool = False) -> Callable[..., Any]:
     carried: Any = (lambda a, b: operation(b, a)) if swapped else operation
     quick, new = name != "divmod", object.__new__
 
-    def method(self: Blocks, other: Any) -> Any:
+    def method(self: Blocks, other: Any, *modulus: Any) -> Any:
+        if modulus:
+            raise TypeError("pow: a third argument does not go block by block; write T**n % m")
         if type(other) is Blocks:
             # Blocks of one grid: the call is what the blocks' own calls cost, and little more.
             partition = self._partition

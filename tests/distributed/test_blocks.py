@@ -105,7 +105,7 @@ def test_a_rank_without_blocks_has_dims_and_dtypes_and_no_warning(number: int) -
 def test_a_sequence_of_fields() -> None:
     grid, T, _ = pair((2, 2))
     assert len(T) == 4 and [*T] == [*T.blocks] and T[0] is T.blocks[0] and T[-1] is T.blocks[3]
-    assert T[np.int64(2)] is T.blocks[2]
+    assert T[np.int64(2)] is T.blocks[2] and T[1] in T and T[1].copy() not in T
     assert T.shape == ((6, 5, 3),) * 4 and T.strides == ((120, 24, 8),) * 4
     assert (T.dims, T.dtype, T.ndim, T.itemsize) == (("I", "J", "K"), np.float64, 3, 8)
     assert T.halo == ((1, 1), (1, 1), (0, 0)) and T.device == "cpu" and T.nbytes == 4 * 720
@@ -264,6 +264,8 @@ MORE = gbd.grid((8, 6), blocks=(4, 1), halo=1).zeros("IJK", sizes={"K": 3})
         (TypeError, r"dot: .* grid.dot\(T, U\)", lambda: np.dot(T, U)),
         (TypeError, "add.outer: it does not go block by block", lambda: np.add.outer(T, U)),
         (TypeError, r"matmul: .* grid.dot\(T, U\)", lambda: np.matmul(T, U)),
+        (TypeError, r"pow: a third argument .* T\*\*n % m", lambda: pow(T, 2, 3)),
+        (TypeError, r"in: expected a Field, got float.* grid.any\(T == x\)", lambda: 2.0 in T),
         (TypeError, r"T\[0\] is a block.* T\[...\] = x, or", lambda: T.__setitem__(0, 1.0)),
         (TypeError, r"bool\(T\): T is a field on 2 blocks", lambda: bool(T)),
         (TypeError, r"np.asarray\(T\): T is a field on 2 blocks", lambda: np.asarray(T)),

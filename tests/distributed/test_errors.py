@@ -217,6 +217,7 @@ TYPES: list[tuple[str, Callable[[], Any]]] = [
     ("for 1 .*, got 0", lambda: GRID.plan(FIELD).start()),
     ("for 1 .*, got 2", lambda: GRID.plan(FIELD)(FIELD, FIELD)),
     ("names: expected a sequence, got int", lambda: GRID.plan(FIELD, names=3)),  # type: ignore[arg-type]
+    (r"names\[0\]: expected a str, got NoneType", lambda: GRID.plan(FIELD, names=[None])),  # type: ignore[list-item]
     ("timeout: expected seconds or None, got str", lambda: GRID.plan(FIELD).start(FIELD).wait("1")),  # type: ignore[arg-type]
     ("fields: each needs a name; write grid.save", lambda: GRID.save("a", FIELD)),  # type: ignore[arg-type]
     *(

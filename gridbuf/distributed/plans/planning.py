@@ -180,6 +180,9 @@ def read_field_names(names: Any, count: int) -> list[str]:
     found = entries([*names] if isinstance(names, str) else names, "names")
     if len(found) != count:
         raise ValueError(f"names: {len(found)} for {count} fields")
+    for i, name in enumerate(found):
+        if not isinstance(name, str):
+            raise TypeError(f"names[{i}]: expected a str, got {type(name).__name__}")
     return [str(name) for name in found]
 
 
