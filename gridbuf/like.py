@@ -158,7 +158,11 @@ def like(
     (`_core.like`).
     """
     if getattr(type(data), "_knows_names", False):  # Blocks
-        return data._mapped(lambda part: like(make, field_make, part, args, dtype, spec))
+        return data._mapped(
+            lambda part, *its: like(make, field_make, part, its, dtype, spec),
+            f"{make.__name__}_like",
+            **dict(zip(("fill_value",), args, strict=False)),
+        )
     if not isinstance(data, _core.Field):
         source = values(data) if not hasattr(data, "shape") or not hasattr(data, "dtype") else data
         try:

@@ -54,7 +54,7 @@ def pad(x: Any, halo: Any, mode: str = "constant", value: Any = 0, **spec: Any) 
     (array([1., 1., 1., 2., 4., 4., 4.]), (3,))
     """
     if getattr(type(x), "_knows_names", False):  # Blocks
-        return x._mapped(lambda part: pad(part, halo, mode, value, **spec))
+        return x._mapped(lambda part: pad(part, halo, mode, value, **spec), "pad")
     if not isinstance(mode, str):
         raise TypeError(f"mode: expected a name, got {type(mode).__name__}")
     if mode not in MODES:
@@ -186,7 +186,7 @@ def shift(f: Any, /, **offsets: int) -> Any:
     [1.0, 2.0, 0.0]
     """
     if getattr(type(f), "_knows_names", False):  # Blocks
-        return f._mapped(lambda part: shift(part, **offsets))
+        return f._mapped(lambda part: shift(part, **offsets), "shift")
     field = as_named(f)
     pairs = [tuple(pair) for pair in field.halo or ((0, 0),) * field.ndim]
     for name, given in offsets.items():
@@ -232,7 +232,7 @@ def diff(f: Any, axis: Any) -> Any:
     ([0.0, 1.0, 2.0, 0.0], ((1, 0),))
     """
     if getattr(type(f), "_knows_names", False):  # Blocks
-        return f._mapped(lambda part: diff(part, axis))
+        return f._mapped(lambda part: diff(part, axis), "diff")
     field = as_named(f)
     at = axis_of(field, axis, "axis")
     if not field.shape[at]:

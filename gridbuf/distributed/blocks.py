@@ -221,9 +221,10 @@ class Blocks:
     def nbytes(self) -> int:
         return sum([field.nbytes for field in self._blocks])
 
-    def _mapped(self, function: Callable[[_core.Field], Any]) -> "Blocks":
-        """Blocks of what a function makes of each block."""
-        return make(tuple([function(part) for part in self._parts]), self)
+    def _mapped(self, function: Callable[..., Any], name: str, **operands: Any) -> Any:
+        """Blocks of what a function makes of each block, and of its operands."""
+        given = (self, *operands.values())
+        return blockwise.call(Blocks, make, name, function, given, {}, operands, True)
 
     # ---- NumPy ----
 
@@ -481,7 +482,7 @@ def _along(name: str) -> Callable[..., Any]:
     def method(self: Blocks, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
         blockwise.refuse_along(name, axis, self)
         given = (self, axis, *args)
-        arguments = blockwise.arguments_of(model, given, kwargs)
+        arguments = blockwise.arguments_of(model, given, kwargs) if args or kwargs else {}
         return blockwise.call(Blocks, make, name, of, given, kwargs, arguments)
 
     shape = "((2, 3), (2, 3))" if name.startswith("cum") else "((2,), (2,))"

@@ -294,11 +294,14 @@ def call(
     like = common([*found_in([*args, *kwargs.values()], kind)], name)
     check_arguments(kind, name, arguments, like, operands)
     found, out = each_block(kind, make, name, function, args, kwargs, like), arguments.get("out")
-    if not isinstance(out, tuple):
-        return found if out is None else out
-    if len(out) == 1:
-        return found if out[0] is None else out[0]
-    return tuple(new if given is None else given for given, new in zip(out, found, strict=True))
+    outs = out if isinstance(out, tuple) else (out,)
+    if len(outs) == 1:
+        return found if outs[0] is None else outs[0]
+    if isinstance(found, tuple | list) and outs:
+        return tuple(
+            new if given is None else given for given, new in zip(outs, found, strict=True)
+        )
+    return out or found
 
 
 def each_block(
@@ -362,6 +365,11 @@ def call_function(kind: type, make: Callable[..., Any], function: Any, args: Any
     if name in CONTRACTIONS:
         raise TypeError(
             f"{name}: it does not go block by block; grid.dot(T, U) is of the whole fields"
+        )
+    if not blocks:
+        raise TypeError(
+            f"{name}: it got Blocks as like=, or in lists of lists; allowed are Blocks as"
+            " arguments, and in lists and tuples"
         )
     like, arguments = common(blocks, name), arguments_of(function, args, kw)
     if name == "shape" and any(value is like for value in arguments.values()):

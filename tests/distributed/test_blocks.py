@@ -260,6 +260,9 @@ MORE = gbd.grid((8, 6), blocks=(4, 1), halo=1).zeros("IJK", sizes={"K": 3})
         (TypeError, "take: along I, J, K ", lambda: np.take(T, [0])),
         (TypeError, "fill_diagonal: along I, J, K ", lambda: np.fill_diagonal(T, 0.0)),
         (TypeError, r"allclose: .* grid.all\(np.isclose", lambda: np.allclose(T, U)),
+        (TypeError, "block: it got Blocks as like=, or in lists of lists",
+         lambda: np.block([[T, T]])),  # type: ignore[list-item]
+        (TypeError, "zeros: it got Blocks as like=", lambda: np.zeros(3, like=T)),
         (TypeError, r"save: .* grid.save\(path, T=T\)", lambda: np.save("x", T)),
         (TypeError, r"dot: .* grid.dot\(T, U\)", lambda: np.dot(T, U)),
         (TypeError, "add.outer: it does not go block by block", lambda: np.add.outer(T, U)),
@@ -328,6 +331,7 @@ def test_no_field_is_written_by_every_block(call: Any, out: Any) -> None:
         ("where", lambda: T.sum("K", where=FIELD > 1)),
         (r"inputs\[0\]", lambda: np.add(FIELD, 1, out=T)),
         ("fill_value", lambda: np.full_like(T, fill_value=FIELD)),
+        ("fill_value", lambda: gb.full_like(T, FIELD)),
         ("choicelist", lambda: np.select([T > 1], [FIELD])),
         ("arrays", lambda: np.concatenate([T, FIELD], axis="K")),  # type: ignore[call-overload]
         ("index", lambda: T[FIELD > 1]),
