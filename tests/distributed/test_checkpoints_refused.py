@@ -241,6 +241,7 @@ def test_a_folder_that_is_read_only_is_named(
         {"fields": {}},
         {"fields": {"T": 3}},
         {"tiles": 5},
+        {"tiles": []},
         {"tiles": [[8, -6]]},
         {"tiles": [[8, 6, 1]]},
         {"dims": "IJ"},

@@ -31,12 +31,12 @@ def check_all(manifest: Json) -> None:
     their sizes fit each other.
     """
     dims = entry_of(manifest, "dims", "", "list of names", list_of(is_name))
-    shape = list_of(lambda tile: is_shape(tile, len(dims)))
-    tiles = entry_of(manifest, "tiles", "", "list of shapes along the dims", shape)
+    shapes = list_of(lambda tile: is_shape(tile, len(dims)))
+    tiles = entry_of(manifest, "tiles", "", "list of shapes along the dims", filled(shapes))
     entry_of(manifest, "store", "", "name", is_name)
     entry_of(manifest, "attributes", "", "dict", is_dict)
-    kind = "dict of fields"
-    for name, field in entry_of(manifest, "fields", "", kind, lambda f: f and is_dict(f)).items():
+    fields = entry_of(manifest, "fields", "", "dict of fields", filled(is_dict))
+    for name, field in fields.items():
         if not is_dict(field):
             raise Wrong(f"the field {name!r} is {field!r}, which is no dict")
         check_field(f" of {name!r}", field, dims, tiles)
@@ -93,6 +93,10 @@ def entry_of(entry: Json, key: str, of: str, what: str, fits: Callable[[Any], bo
 
 def list_of(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda given: isinstance(given, list) and all(map(kind, given))
+
+
+def filled(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda given: bool(given) and kind(given)
 
 
 def is_dict(given: Any) -> bool:
