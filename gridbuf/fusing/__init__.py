@@ -5,10 +5,8 @@ segments (operations that run as one kernel), traces (what a function did), trac
 called with to find that out), calls (the callable, and what it says of a call).
 """
 
-import functools
 from collections.abc import Callable
-from types import MethodType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gridbuf.fusing.calls import Fused
@@ -24,7 +22,7 @@ def fused(function: Callable[..., Any]) -> "Fused":
     ----------
     function : callable
         Computes with arrays, Fields, storages and numbers, and returns one or a tuple of them. It
-        is called anew only for arguments of another structure.
+        is called anew for arguments of another structure.
 
     Returns
     -------
@@ -48,10 +46,6 @@ def fused(function: Callable[..., Any]) -> "Fused":
     >>> smooth(np.array([0.0, 1.0, 0.0, 4.0]), 0.25)
     array([0.5 , 1.25])
     """
-    from gridbuf.fusing.calls import Bound, Fused
+    from gridbuf.fusing.calls import Fused
 
-    if isinstance(function, MethodType):
-        return cast(Fused, Bound(Fused(function.__func__), function.__self__))
-    if type(function) is functools.partial:
-        return cast(Fused, Bound(Fused(function.func), *function.args, **function.keywords))
     return Fused(function)

@@ -3,14 +3,22 @@
 import functools
 import inspect
 import sys
+import threading
 from collections.abc import Callable
-from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from gridbuf import _core
-from gridbuf.fusing.operations import host, is_memory, is_number, signature, structure
+from gridbuf.fusing.operations import (
+    attributes_of,
+    host,
+    is_memory,
+    is_number,
+    signature,
+    structure,
+)
 from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run, Segment
 from gridbuf.fusing.traced import NotTraced, Traced
 from gridbuf.fusing.traces import Eager, Same, Trace, swapped
@@ -46,11 +54,15 @@ class Fused(_core.FusedFunction):
         functools.update_wrapper(self, function, updated=own)
         self._function, self._name = function, getattr(function, "__name__", "function")
         self._traces: dict[Any, list[Trace]] = {}
-        self._outside: dict[Any, list[Any]] = {}  # what latest calls have found there
+        # For each key, the arrays that are no arguments of its latest call whose trace is not kept
+        self._outside: dict[Any, list[Any]] = {}
+        self._keeping = threading.Lock()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        static = instance is None or isinstance(self._function, staticmethod)
-        return self if static else Bound(self, instance)
+        binds = hasattr(type(self._function), "__get__") and not isinstance(
+            self._function, (staticmethod, functools.partial, MethodType)
+        )
+        return self if instance is None or not binds else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
         found: Any = sys.modules.get(getattr(self, "__module__", ""))
@@ -69,8 +81,12 @@ class Fused(_core.FusedFunction):
     def explain(self, *args: Any, **kwargs: Any) -> Any:
         """What a call with these arguments does: operations, tiles, temporaries and barriers."""
         kwargs = {name: value for name, value in kwargs.items() if name not in ("out", "workers")}
-        trace, _, run = self._traced((*args, *kwargs.values()), args, kwargs, 0, ())
-        return Explanation(self._name, trace.steps, run, not trace.lost)
+        given = (*args, *kwargs.values())
+        trace, _, run = self._traced(given, args, kwargs, 0, ())
+        kept = not trace.lost
+        if outside := trace.outside():
+            kept &= self._traced(given, args, kwargs, 0, ())[0].outside() == outside
+        return Explanation(self._name, trace.steps, run, kept)
 
     # --- a call that is not known to C
 
@@ -95,7 +111,7 @@ class Fused(_core.FusedFunction):
                     "out: expected an array, a Field or a storage, or a tuple of them, got"
                     f" {type(value).__name__}"
                 )
-        key = _key(args), tuple(options), _key(tuple(options.values()))
+        key = self._key(args, options)
         kept = True
         traces = self._traces.get(key, [])
         for trace in traces:
@@ -132,7 +148,7 @@ class Fused(_core.FusedFunction):
             if not isinstance(value, kind):
                 blockwise.check_operand(value, f"args[{i}]", like._partition)
         first = [blockwise.picked(value, kind, 0) for value in given]
-        key = _key(first[: len(args)]), tuple(options), _key(first[len(args) :])
+        key = self._key(first[: len(args)], dict(zip(options, first[len(args) :], strict=True)))
         if key not in self._traces:
             named = dict(zip(options, first[len(args) :], strict=True))
             for _ in range(2):  # arrays that are no arguments are found by two calls
@@ -152,17 +168,24 @@ class Fused(_core.FusedFunction):
         if trace.lost:
             return False
         outside = trace.outside()
-        if outside and self._outside.pop(key, None) != outside:
-            self._outside[key] = outside
-            if len(self._outside) > MOST_TRACES:
-                del self._outside[next(iter(self._outside))]
-            return False
-        self._traces[key] = [trace, *self._traces.pop(key, [])]
-        while self.traces() > MOST_TRACES:
-            oldest = next(iter(self._traces), None)
-            if oldest is None or self._traces.pop(oldest, None) is None:
-                break
+        read = tuple((i, repr(trace.constants[i])) for i in sorted(trace.fixed))
+        call = key, read, trace.signature if trace.sized else None
+        with self._keeping:
+            if outside and self._outside.pop(call, None) != outside:
+                self._outside[call] = outside
+                if len(self._outside) > MOST_TRACES:
+                    del self._outside[next(iter(self._outside))]
+                return False
+            self._traces[key] = [trace, *self._traces.pop(key, [])]
+            while self.traces() > MOST_TRACES:
+                del self._traces[next(iter(self._traces))]
         return True
+
+    def _key(self, args: Any, options: dict[str, Any]) -> Any:
+        """The facts of a call that a trace depends on."""
+        function = self._function  # of other objects too, where it has some arguments already
+        own = _flag(function) if isinstance(function, (MethodType, functools.partial)) else None
+        return own, _key(args), tuple(options), _key(tuple(options.values()))
 
     def _traced(
         self,
@@ -172,24 +195,32 @@ class Fused(_core.FusedFunction):
         workers: int,
         outs: tuple[Any, ...],
     ) -> tuple[Trace, Any, Run]:
+        """The trace of a call, its result and its values. The function is called again where some
+        arguments have to be passed as they are, even if it has caught what says so.
+        """
         plain: set[int] = set()
         while True:
+            trace = Trace(workers)
             try:
-                return self._traced_but(plain, given, args, options, workers, outs)
-            except NotTraced as found:
-                plain |= {*found.args[0]}
+                found = self._traced_once(trace, plain, given, args, options, outs)
+            except (Exception, NotTraced):
+                if not trace.plain:
+                    raise
+            else:
+                if not trace.plain:
+                    return found
+            plain |= trace.plain
 
-    def _traced_but(
+    def _traced_once(
         self,
+        trace: Trace,
         plain: set[int],
         given: tuple[Any, ...],
         args: tuple[Any, ...],
         options: dict[str, Any],
-        workers: int,
         outs: tuple[Any, ...],
     ) -> tuple[Trace, Any, Run]:
-        """The same, where some arguments, by their places, are passed as they are."""
-        trace = Trace(workers)
+        """Call the function with traced arguments, but for those at the places of `plain`."""
 
         def enter(value: Any, place: int) -> Any:
             if is_memory(value) or (is_number(value) and type(value) is not bool):
@@ -197,13 +228,14 @@ class Fused(_core.FusedFunction):
                 if place not in plain:
                     return Traced(trace, node)
                 trace.fixed.add(trace.given.index(node))
+                trace.lost |= is_memory(value)
             return value
 
         entered = [enter(value, i) for i, value in enumerate(given)]
         trace.signature = tuple(map(signature, given))
         trace.constants = tuple(value if is_number(value) else None for value in given)
         for place, value in enumerate(given):
-            for name, part in _attributes(value).items():
+            for name, part in attributes_of(value).items():
                 if is_memory(part):
                     trace.attribute(part, place, name)
         try:
@@ -211,6 +243,8 @@ class Fused(_core.FusedFunction):
                 *entered[: len(args)], **dict(zip(options, entered[len(args) :], strict=True))
             )
             trace.result = _result(trace, found)
+            for value in given:
+                _make_real(trace, value)
             nodes: list[Node] = []
             swapped(trace.result, lambda n: nodes.append(n) if isinstance(n, Node) else None)
             trace.check_held()
@@ -234,6 +268,8 @@ class Fused(_core.FusedFunction):
         before: list[Any] = trace.steps[:-1]
         segment: Any = trace.steps[-1] if trace.steps else None
         if trace.lost or trace.fixed or trace.sized or not trace.ends(segment):
+            return
+        if isinstance(self._function, (MethodType, functools.partial)):  # C does not see theirs
             return
         passed = (i for i in range(len(args)) if i not in trace.places)
         if (
@@ -290,6 +326,30 @@ def _key(values: Any) -> tuple[Any, ...]:
 
 
 def _flag(value: Any) -> Any:
+    """The facts of an object that the function may read: identity or value, of itself, of its parts
+    and of its attributes.
+    """
+    cls = type(value)
+    if cls in (int, float, str, bool):
+        return _plain(value)
+    if isinstance(value, functools.partial):
+        return _flag(value.func), _flag(value.args), _flag(value.keywords)
+    if isinstance(value, MethodType):
+        return _plain(value.__func__), _flag(value.__self__)
+    parts = _parts(value)
+    if parts is not None and cls in _CONTAINERS:
+        return parts
+    attributes = tuple((name, _plain(part)) for name, part in attributes_of(value).items())
+    if parts is not None:
+        return parts, attributes
+    return (Same(value), attributes) if attributes else _plain(value)
+
+
+_CONTAINERS = (tuple, list, set, frozenset, dict)
+
+
+def _parts(value: Any) -> Any:
+    """The facts of what a container holds; None for other objects."""
     cls = type(value)
     if isinstance(value, (tuple, list)):
         return cls, tuple(map(_flag, value))
@@ -297,34 +357,16 @@ def _flag(value: Any) -> Any:
         return cls, frozenset(map(_flag, value))
     if isinstance(value, dict):
         return cls, tuple((_flag(k), _flag(v)) for k, v in value.items())
-    if isinstance(value, functools.partial):
-        return _flag(value.func), _flag(value.args), _flag(value.keywords)
-    if isinstance(value, MethodType):
-        return _plain(value.__func__), _flag(value.__self__)
-    attributes = tuple((name, _plain(part)) for name, part in _attributes(value).items())
-    return (Same(value), attributes) if attributes else _plain(value)
+    return None
 
 
 def _argument(value: Any) -> Any:
-    """The same of an argument itself: arrays that are its attributes are read anew at each call."""
-    attributes = _attributes(value)
-    if not attributes or isinstance(value, (tuple, list, set, frozenset, dict)):
+    """The facts of an argument. Arrays that are its attributes are read anew at each call."""
+    attributes = {} if isinstance(value, _CONTAINERS) else attributes_of(value)
+    if not attributes:
         return _flag(value)
     facts = {n: signature(v) if is_memory(v) else _plain(v) for n, v in attributes.items()}
     return Same(value), tuple(facts.items())
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object of a Python class, which may change between calls."""
-    if isinstance(value, (type, ModuleType, FunctionType)):
-        return {}
-    own = getattr(value, "__dict__", None) if type(value).__dictoffset__ else None
-    found = dict(own) if type(own) is dict else {}
-    for cls in type(value).__mro__:
-        if "__slots__" in vars(cls):
-            slots = (n for n, d in vars(cls).items() if isinstance(d, MemberDescriptorType))
-            found |= {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return found
 
 
 def _plain(value: Any) -> Any:
@@ -355,7 +397,7 @@ def _result(trace: Trace, found: Any) -> Any:
     if isinstance(found, tuple) and (type(found) is tuple or hasattr(found, "_make")):
         parts = [_result(trace, part) for part in found]
         return tuple(parts) if type(found) is tuple else type(found)._make(parts)  # type: ignore[attr-defined]
-    if _holds_traced(found) or _holds_traced(_attributes(found)):
+    if _holds_traced(found) or _holds_traced(attributes_of(found)):
         raise TypeError(
             f"fused: the function returns a {type(found).__name__}; return an array or a tuple of"
             " arrays"
@@ -363,6 +405,19 @@ def _result(trace: Trace, found: Any) -> Any:
     if not (found is None or is_number(found) or isinstance(found, (str, bytes, type))):
         trace.lost = True  # the same object every time would share its memory
     return found
+
+
+def _make_real(trace: Trace, value: Any) -> None:
+    """Give traced values that the function has stored in an argument their real ones."""
+    items = (
+        value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    )
+    for key, part in [*items]:
+        if type(part) is Traced and part._trace is trace:
+            value[key] = part._leak()
+    for name, part in attributes_of(value).items():
+        if type(part) is Traced and part._trace is trace:
+            setattr(value, name, part._leak())
 
 
 def _holds_traced(found: Any) -> bool:
@@ -405,27 +460,6 @@ def _assigned(out: Any, value: Any) -> Any:
         return value
     out[...] = value
     return out
-
-
-class Bound(functools.partial):  # type: ignore[type-arg]
-    """A fused function with its first arguments: the method of an object."""
-
-    @property
-    def __self__(self) -> Any:
-        return self.args[0]
-
-    def explain(self, *args: Any, **kwargs: Any) -> Any:
-        fused: Any = self.func
-        return fused.explain(*self.args, *args, **{**self.keywords, **kwargs})
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.func, name)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Bound and (self.func, self.args) == (other.func, other.args)
-
-    def __hash__(self) -> int:
-        return hash((self.func, id(self.args[0])))
 
 
 class Explanation:

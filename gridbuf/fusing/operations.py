@@ -5,8 +5,10 @@ What a result is like (shape, names, halo, origin, class, order of strides) says
 itself, of a ufunc of the same types that computes nothing.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +40,21 @@ def is_memory(obj: Any) -> bool:
         or cls is Field
         or (issubclass(cls, StorageBase) and cls.__name__ == "CPUStorage")
     )
+
+
+def attributes_of(obj: Any) -> dict[str, Any]:
+    """The attributes of an object of a Python class, which may change between calls."""
+    if isinstance(obj, (type, ModuleType, FunctionType)):
+        return {}
+    found: dict[str, Any] = {}
+    for cls in type(obj).__mro__:
+        slots = vars(cls).items() if "__slots__" in vars(cls) else ()
+        for name, slot in slots:
+            if isinstance(slot, MemberDescriptorType):
+                with contextlib.suppress(AttributeError):  # it has no value
+                    found[name] = slot.__get__(obj)
+    own = getattr(obj, "__dict__", None) if type(obj).__dictoffset__ else None
+    return found | own if type(own) is dict else found
 
 
 def host(obj: Any) -> "np.ndarray[Any, Any]":

@@ -26,6 +26,8 @@ _WRITING = {
     "fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags",
 }  # fmt: skip
 _WRITERS = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+_FIRST = ("dst", "a", "arr")  # what the first parameter of those is called
+_IMMUTABLE = (type(None), str, bytes, type, np.dtype, np.ufunc, slice, range)
 _OUT_OF_C = {np.dot: 2, np.concatenate: 2}  # the place of out, which older NumPy does not show
 _TURNING = {
     np.transpose,
@@ -66,8 +68,8 @@ def _write_all(targets: Any, what: str) -> None:
 
 
 class NotTraced(BaseException):
-    """Raised into the function, which is called again: arguments that are to be passed as they are,
-    by their places.
+    """Raised into the function by what an argument has to be itself for; `Fused._traced` calls the
+    function again, with the arguments of `Trace.plain` as they are.
     """
 
 
@@ -124,7 +126,9 @@ class Traced:
 
     def __hash__(self) -> int:
         if self._is_number:  # a dict or cache would keep the traced value
-            raise NotTraced(self._trace.places_behind(self._node))
+            trace = _live(self._trace)
+            trace.plain.update(trace.places_behind(self._node))
+            raise NotTraced
         return hash(self._leak())
 
     def __len__(self) -> int:
@@ -149,7 +153,7 @@ class Traced:
     # --- parts
 
     def __getitem__(self, key: Any) -> Any:
-        key = _fixed(self._trace, key)
+        key = _fixed(self._trace, key, views=False)
         parts = key if type(key) is tuple else (key,)
         if all(type(p) in (int, slice, type(Ellipsis), type(None)) for p in parts):
             return self._view(operator.itemgetter(key))
@@ -158,7 +162,8 @@ class Traced:
         )
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        _write(self, "assigning to a part of an array")[_seen(key)] = _seen(value)
+        _write(self, "assigning to a part of an array")
+        _eager(self._trace, operator.setitem, (self, key, value), {})
 
     def _view(self, function: Any) -> Any:
         return _wrapped(self._trace, self._trace.view(self._node, function))
@@ -167,7 +172,7 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
         trace = _live(self._trace)
-        targets = inputs[:1] if name == "at" else _given(kwargs.get("out"))
+        targets = inputs[:1] if name == "at" else _outputs(kwargs.get("out"))
         if targets:
             _write_all(targets, f"{ufunc.__name__} with out=" if name != "at" else "at()")
             trace.retreat()
@@ -256,7 +261,7 @@ def _live(trace: Trace) -> Trace:
     return trace
 
 
-def _given(out: Any) -> tuple[Any, ...]:
+def _outputs(out: Any) -> tuple[Any, ...]:
     outs = out if isinstance(out, tuple) else (out,)
     return tuple(one for one in outs if one is not None)
 
@@ -281,8 +286,8 @@ def _targets(function: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, ..
         function is np.nan_to_num and not bound.get("copy", True)
     )
     if function in _WRITERS or overwrites:
-        return (*args, *kwargs.values())[:1]
-    return _given(out)
+        return (*args, *(bound[name] for name in (*names, *_FIRST) if name in bound))[:1]
+    return _outputs(out)
 
 
 def _seen(found: Any) -> Any:
@@ -290,13 +295,16 @@ def _seen(found: Any) -> Any:
     return swapped(found, lambda part: part._leak() if isinstance(part, Traced) else part)
 
 
-def _fixed(trace: Trace, key: Any) -> Any:
-    """An index or axis with its numbers as they are in this call."""
+def _fixed(trace: Trace, key: Any, views: bool = True) -> Any:
+    """An index, or arguments of a function that makes views, with numbers as they are in this call.
+    Such a function keeps its arguments: arrays among them are good for one call.
+    """
 
     def plain(part: Any) -> Any:
         if isinstance(part, Traced) and part._is_number:
             part = part._leak()
             return operator.index(part) if is_integer(part) else part
+        trace.lost |= views and isinstance(part, np.ndarray)
         return _number(trace, part) if isinstance(part, np.generic) else part
 
     return swapped(key, plain)
@@ -305,6 +313,7 @@ def _fixed(trace: Trace, key: Any) -> Any:
 def _number(trace: Trace, part: Any) -> Any:
     """A number of NumPy that is no argument: another one at the next call, if it was made."""
     trace.numbers[id(part)] = part
+    trace.lost |= isinstance(part, np.bool_)  # of which there are two, whatever made them
     return part.copy()
 
 
@@ -329,7 +338,8 @@ def _node(trace: Trace, part: Any) -> Any:
         return _number(trace, part)
     if is_memory(part):
         return trace.hold(part)
-    trace.lost |= isinstance(part, np.ndarray)  # of a derived class: it may be made of others
+    # Anything else may hold arrays that the function has made
+    trace.lost |= not (is_number(part) or part is Ellipsis or isinstance(part, _IMMUTABLE))
     return part
 
 
@@ -400,7 +410,9 @@ def _clip(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """np.clip and the method: one operation where both bounds are given."""
     names = kwargs.keys()
     bounds = args[1:] if len(args) == 3 and not kwargs else ()
-    if len(args) == 1 and names in ({"min", "max"}, {"a_min", "a_max"}):
+    if len(args) == 1 and (
+        names == {"min", "max"} or (names == {"a_min", "a_max"} and function is np.clip)
+    ):
         bounds = tuple(kwargs[name] for name in ("min", "max", "a_min", "a_max") if name in names)
     a = args[0] if args else None
     given = bounds and all(_shown(bound) is not None for bound in bounds)
@@ -453,12 +465,18 @@ def _in_place(function: Any, ufunc: Any) -> Any:
         own[...] = target
         return function(own, other)
 
+    def write(target: Any, other: Any) -> Any:
+        return function(target, other)
+
+    call.__name__ = write.__name__ = ufunc.__name__
+
     def assign(self: Traced, other: Any) -> Any:
         trace = _live(self._trace)
         if self._is_number:
             return _operated(trace, function, ufunc, self, other)
-        if self._node.seen:
-            function(_write(self, f"{ufunc.__name__} in place"), _seen(other))
+        if self._node.seen or trace.unfused:
+            _write(self, f"{ufunc.__name__} in place")
+            _eager(trace, write, (self, other), {})
             return self
         made = _added_to(trace, ufunc, self, other)
         self._node = trace.eager(call, self._node, _node(trace, other)) if made is None else made

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from gridbuf.fusing import operations as op
-from gridbuf.fusing.operations import can_fuse, goes_along, host, is_memory, is_number, names_of
+from gridbuf.fusing.operations import (
+    attributes_of,
+    can_fuse,
+    goes_along,
+    host,
+    is_memory,
+    is_number,
+    names_of,
+)
 from gridbuf.fusing.segments import MOST_OPERATIONS, Changed, Node, Run, Segment, obstacle
 
 _MODES: Any = getattr(getattr(np, "_core", np).umath, "_extobj_contextvar", None)
@@ -25,7 +33,9 @@ def modes() -> Any:
 
 
 def swapped(found: Any, change: Callable[[Any], Any]) -> Any:
-    """An argument with everything in its tuples, lists, dicts and slices changed."""
+    """An argument with everything in its tuples, lists, dicts and slices changed; those of derived
+    classes, but for named tuples, become plain ones.
+    """
     if isinstance(found, tuple) and hasattr(found, "_make"):
         return found._make(swapped(part, change) for part in found)
     if isinstance(found, (tuple, list)):
@@ -45,8 +55,8 @@ def kind(value: Any) -> Any:
 
 
 class Same:
-    """An object that equals itself alone, while it lives; others than arrays, Fields and objects of
-    Python's classes are kept alive.
+    """An object that equals itself alone, while it lives. It is kept alive where its class has no
+    weak references, as `__slots__` can have it.
     """
 
     __slots__ = ("_find", "_hash")
@@ -85,8 +95,14 @@ _UFUNC_OF = {
     "pow": "power",
     "mul": "multiply",
     "sub": "subtract",
+    "abs": "absolute",
     "neg": "negative",
+    "sum": "reduce",
+    "prod": "reduce",
+    "cumsum": "accumulate",
+    "cumprod": "accumulate",
     "astype": "cast",
+    "setitem": "cast",
 }
 
 
@@ -160,12 +176,13 @@ class Trace:
         self.attributes: dict[int, tuple[int, str, Any]] = {}  # memory: place of its owner, name
         self.sources: dict[Node, frozenset[Node]] = {}
         self.fixed: set[int] = set()  # arguments whose value the function saw
-        self.put_off = 0  # operations recorded since the last of them ran
+        self.plain: set[int] = set()  # places of arguments that the function needs as they are
+        self.put_off = 0  # operations recorded since the pending ones were last cut
         self.sized = False  # the function has read a size
         self.lost = False  # the function has read values: no second call by this trace
         self.unfused = False  # the function has memory to write into
         self.closed = False
-        self.constants: tuple[Any, ...] = ()  # the arguments but memory: values that were seen
+        self.constants: tuple[Any, ...] = ()  # the arguments that are numbers
         self.signature: Any = None
         self.entry, self.entry_modes = modes(), np.geterr()
         self.entry_call: Any = np.geterrcall()
@@ -208,9 +225,7 @@ class Trace:
         return self.held[id(value)][0]
 
     def check_held(self) -> None:
-        """Refuse to keep steps that read changed memory: arrays that are no arguments must be as
-        the function found them.
-        """
+        """Raise where arrays that are no arguments are not as the function found them."""
         for key, (node, value, before) in self.held.items():
             if before != host(value).tobytes():
                 raise TypeError(
@@ -355,11 +370,11 @@ class Trace:
         if not all(
             is_memory(part) or (is_number(part) and type(part) is not bool) for part in parts
         ):
-            shows_memory = value is not None and not isinstance(value, np.dtype)
-            for n in nodes:
-                if shows_memory or is_number(self.run.get(n)):
+            fact = value is None or isinstance(value, (bool, str, np.dtype))
+            for n in nodes:  # another object may hold their memory
+                if not fact or is_number(self.run.get(n)):
                     self.leak(n)
-            self.lost |= shows_memory or any(is_memory(self.run.get(n)) for n in nodes)
+            self.lost |= not fact or any(is_memory(self.run.get(n)) for n in nodes)
             return value
         made = []
         for part in parts:
@@ -413,7 +428,7 @@ class Trace:
             run.set(node, given[place])
         for key, (node, value, _) in self.held.items():
             place, name, _ = self.attributes.get(key, (0, "", None))
-            run.set(node, getattr(given[place], name) if name else value)
+            run.set(node, attributes_of(given[place])[name] if name else value)
         try:
             for step in self.steps:
                 last = outs if step is self.steps[-1] and self.ends(step) else ()

@@ -2,6 +2,7 @@
 and the fused function as an object.
 """
 
+import array
 import copy
 import functools
 import operator
@@ -9,6 +10,7 @@ import pickle
 import warnings
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,6 +116,44 @@ class TestArraysThatAreNoArguments:
         del pair
         assert not any(ref() is not None for ref in refs)
 
+    def test_those_that_calls_in_turns_find(self) -> None:
+        tables = np.ones(4), np.full(4, 2.0)
+        by_number = gb.fused(lambda u, k: u + tables[0] if k > 0 else u + tables[1])
+        by_size = gb.fused(lambda u: u * tables[0][: u.shape[0]])
+        for _ in range(4):
+            for k in (1, -1):
+                assert np.array_equal(by_number(U, k), U + tables[k < 0])
+                assert np.array_equal(by_size(U[: 3 + k]), U[: 3 + k] * tables[0][: 3 + k])
+        assert (by_number.traces(), by_size.traces()) == (2, 2)
+
+    def test_explain_says_whether_they_are_found_again(self) -> None:
+        assert "anew at each call" not in str(gb.fused(self.rows).explain(U))
+        assert "anew at each call" in str(gb.fused(lambda u: u + self.table[0] * 2).explain(U))
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda u, table: u + array.array("d", table * 2),
+            lambda u, table: np.piecewise(u, [u > 2], [lambda v: v * table[0], 0.0]),
+            lambda u, table: np.apply_along_axis(lambda c, w: c * w, 0, u, table * 2),
+            lambda u, table: u * (table[0] > 3),
+            lambda u, table: np.transpose(u[None], np.argsort(table[:2])) * 2,
+            lambda u, table: u[None].transpose(np.argsort(table[:2])) * 2,
+        ],
+    )
+    def test_within_other_objects(self, function: Any) -> None:
+        table = np.ones(4)
+        fused = gb.fused(lambda u: function(u, table))
+        for values in ([1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 4], [5, 2, 1, 0], [5, 2, 1, 0]):
+            table[:] = values
+            assert np.array_equal(function(U, table), fused(U))
+
+    def test_on_threads(self) -> None:
+        fused = gb.fused(lambda u, flag: u + self.table[0])
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: fused(U, object()), range(2000)))
+        assert all(np.array_equal(one, U + self.table[0]) for one in found)
+
 
 class Model:
     def __init__(self) -> None:
@@ -152,6 +192,45 @@ class TestObjects:
             model.dt, model.v = dt, np.full(4, value)
             assert np.array_equal(fused(U), model.step(U))
         assert "multiply" in str(fused.explain(U))
+
+    def test_derived_containers_with_attributes(self) -> None:
+        class Settings(dict):  # type: ignore[type-arg]
+            pass
+
+        fused = gb.fused(lambda u, settings: u * settings.dt)
+        for dt in (2.0, 2.0, 5.0):
+            settings = Settings(a=1)
+            settings.dt = dt  # type: ignore[attr-defined]
+            assert np.array_equal(fused(U, settings), U * dt)
+
+    def test_attributes_that_a_class_computes(self) -> None:
+        class Lazy:
+            __slots__ = ("unset",)
+
+            def __getattr__(self, name: str) -> Any:
+                raise ValueError(name)
+
+        assert np.array_equal(gb.fused(lambda u, lazy: u * 2)(U, Lazy()), U * 2)
+
+    def test_values_that_the_function_stores_in_them(self) -> None:
+        class Keeping:
+            @gb.fused
+            def step(self, u: Any) -> Any:
+                self.last = u * 2
+                return self.last + 1
+
+        one, diagnostics = Keeping(), {}
+
+        def step(u: Any, diagnostics: Any) -> Any:
+            diagnostics["twice"] = u * 2
+            return u + 1
+
+        fused = gb.fused(step)
+        for _ in range(3):
+            assert np.array_equal(one.step(U), U * 2 + 1)
+            assert np.array_equal(fused(U, diagnostics), U + 1)
+            assert type(one.last) is type(diagnostics["twice"]) is np.ndarray
+            assert np.array_equal(one.last, diagnostics["twice"])
 
     def test_slices_and_ranges_by_value(self) -> None:
         fused = gb.fused(lambda u, part, these: u[part] * len(these))
@@ -215,7 +294,13 @@ class TestWriting:
             t += 1
             return t
 
-        for function in (shown, split, viewed, printed):
+        def returned_by_out(u: Any) -> Any:
+            own = np.zeros(4)
+            z = np.add(u, 1, out=own)
+            z += 1
+            return own
+
+        for function in (shown, split, viewed, printed, returned_by_out):
             agree(function, (U,))
 
     def test_into_an_array_of_its_own(self) -> None:
@@ -255,6 +340,7 @@ class TestWriting:
             lambda u, w: np.nan_to_num(u, copy=False),
             lambda u, w: np.nan_to_num(u, False),
             lambda u, w: np.median(u, overwrite_input=True),
+            lambda u, w: np.median(overwrite_input=True, a=u),
             lambda u, w: np.percentile(u, 50, overwrite_input=True),
             lambda u, w: np.cumsum(u, 0, None, w),
             lambda u, w: u.cumsum(0, None, w),
@@ -292,6 +378,25 @@ class TestNumbers:
     def test_in_sets_and_dicts(self) -> None:
         agree(lambda u, k: u * {2: 3.0, 3: 4.0}[k] if k in {2, 3} else u, (U, 2), (U, 3), (U, 4))
 
+    def test_whatever_catches_that_they_are_needed(self) -> None:
+        known = {2.0: 100.0}
+
+        def step(u: Any, k: Any) -> Any:
+            try:
+                factor = known[k]
+            except:  # noqa: E722
+                factor = 0.0
+            return u * factor
+
+        agree(step, (U, 2.0), (U, 3.0))
+        agree(lambda u, k: u + gb.fused(lambda v: v * known[k])(U), (U, 2.0))
+
+    def test_of_memory_as_keys(self) -> None:
+        fused = gb.fused(lambda u: u * {u.sum(): 2.0}[u.sum()])
+        for u in (U, U, U * 3):
+            assert np.array_equal(fused(u), u * 2)
+        assert fused.traces() == 0
+
     def test_three_of_pow(self) -> None:
         agree(lambda u, k: u * pow(k, 2, 7), (U, 5), (U, 6))
 
@@ -311,8 +416,9 @@ class TestNumbers:
 
     def test_bounds_of_clip_as_numpy_takes_them(self) -> None:
         agree(lambda u: np.clip(u, 2, 3) + np.clip(u, min=2, max=3) + u.clip(2), (U,))
-        with pytest.raises(TypeError, match="a_min"):
-            gb.fused(lambda u: np.clip(u, a_max=3))(U)
+        for function in (lambda u: np.clip(u, a_max=3), lambda u: u.clip(a_min=1, a_max=2)):
+            with pytest.raises(TypeError, match="a_min"):
+                gb.fused(function)(U)
 
 
 class TestFields:
@@ -392,7 +498,9 @@ class TestTheFunctionAsAnObject:
 
     def test_a_method_of_an_object(self) -> None:
         one = WithMethods()
-        assert "multiply" in str(one.step.explain(U))
+        assert "multiply" in str(WithMethods.step.explain(one, U))
+        assert np.array_equal(one.step(U), U * 2)
+        assert one.step.traces() == 1
         assert (one.step.__name__, one.step.__self__) == ("step", one)
         assert one.step == one.step
         assert one.step != WithMethods().step
@@ -413,14 +521,22 @@ class TestTheFunctionAsAnObject:
         assert (inner.traces(), outer.traces()) == (0, 1)
 
 
-def test_warnings_of_barriers_name_the_ufunc() -> None:
+def test_warnings_of_barriers_name_the_ufunc_and_the_line_of_the_call() -> None:
+    def written(u: Any, v: Any) -> Any:
+        t = u * 1
+        np.asarray(t)
+        t /= v
+        return t
+
     def messages(function: Any) -> list[str]:
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             function(np.ones(2, "g"), np.zeros(2, "g"))
+        assert all(one.filename == __file__ for one in found)
         return [str(one.message) for one in found]
 
-    assert messages(lambda u, v: u / v) == messages(gb.fused(lambda u, v: u / v))
+    for function in (lambda u, v: u / v, written):
+        assert messages(function) == messages(gb.fused(function)) != []
 
 
 def test_more_operations_than_one_kernel_takes() -> None:

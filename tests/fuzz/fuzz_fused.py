@@ -307,7 +307,7 @@ def barrier(name: str, one: Any) -> Any:
     if name == "cumsum":
         return np.cumsum(one, axis=0)
     if name == "reshape":
-        return np.asarray(one).reshape(-1)
+        return np.asarray(one).reshape(-1)[:999]  # with others it may be any size
     return getattr(one, name)(axis=-1) if one.ndim else one
 
 
