@@ -147,7 +147,7 @@ class Fused(_core.FusedFunction):
         for i, value in enumerate(given):
             if not isinstance(value, kind):
                 blockwise.check_operand(value, f"args[{i}]", like._partition)
-        first = [blockwise.picked(value, kind, 0) for value in given]
+        first = [blockwise.picked(value, kind, 0, like) for value in given]
         key = self._key(first[: len(args)], dict(zip(options, first[len(args) :], strict=True)))
         if key not in self._traces:
             named = dict(zip(options, first[len(args) :], strict=True))
