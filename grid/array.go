@@ -237,7 +237,9 @@ func (a *Array[T]) Slice(dim, from, to int) *Array[T] {
 			from, to, dim, a.shape))
 	}
 	v := a.view()
-	if from < to { // a slice without elements keeps the address: it must not leave the memory
+	// Views without elements keep the address: it must not leave the memory, of which there may be
+	// none.
+	if from < to && !slices.Contains(a.shape, 0) {
 		v.data = unsafe.Add(v.data, int64(from)*v.strides[dim])
 	}
 	v.shape[dim] = int64(to - from)

@@ -175,6 +175,31 @@ func TestDomainLeavesTheHaloOut(t *testing.T) {
 	assert.ErrorContains(t, err, "halo: 1 widths for 2 dimensions")
 }
 
+func TestARowsIndexIsTheCallersToChange(t *testing.T) {
+	a := made[float64](t, "", nil, 3, 4, 5)
+	seen := make([][]int, 0)
+	for index := range a.IndexedRows() {
+		seen = append(seen, slices.Clone(index))
+		index[0], index[1] = -1000000, 7
+	}
+	assert.Len(t, seen, 12)
+	assert.Equal(t, []int{0, 1, 0}, seen[1])
+	assert.Equal(t, []int{2, 3, 0}, seen[11])
+}
+
+// An array without elements may be without memory: no view of it has an address that is none.
+func TestViewsOfNothingHaveNoAddress(t *testing.T) {
+	empty := alloc.View{Type: alloc.Float64, Shape: []int64{0, 5}, Strides: []int64{40, 8}}
+	a, err := grid.FromView[float64](empty, false)
+	require.NoError(t, err)
+	for _, v := range []*grid.Array[float64]{
+		a.Index(1, 4), a.Slice(1, 2, 5), a.Transpose().Index(0, 3), a.Slice(0, 0, 0),
+	} {
+		assert.Nil(t, v.View().Data)
+		assert.NoError(t, v.Fill(1))
+	}
+}
+
 func TestCopiesConvertAndMayOverlap(t *testing.T) {
 	a, b := made[float64](t, "", nil, 5, 4), made[int32](t, "gt:cpu_ifirst", nil, 5, 4)
 	numbered(a)

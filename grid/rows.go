@@ -35,12 +35,13 @@ func (a *Array[T]) walk(yield func([]int, []T) bool) {
 	if row >= 0 {
 		n = a.shape[row]
 	}
-	var room [alloc.MaxViewDims]int
-	index := room[:ndim:ndim]
+	var counters, room [alloc.MaxViewDims]int // the caller may write the list that it is shown
+	index, shown := counters[:ndim], room[:ndim:ndim]
 	data := a.data
 	for {
 		a.check()
-		if !yield(index, unsafe.Slice((*T)(data), n)) {
+		copy(shown, index)
+		if !yield(shown, unsafe.Slice((*T)(data), n)) {
 			return
 		}
 		k := len(order) - 1
