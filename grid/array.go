@@ -99,6 +99,10 @@ func New[T Element](spec *alloc.Spec, halo ...int64) (*Array[T], error) {
 // Of wraps a Go slice in C order: the last index is the fastest. The array keeps the slice alive;
 // Free gives nothing back.
 func Of[T Element](elements []T, shape ...int64) (*Array[T], error) {
+	if len(shape) > alloc.MaxViewDims {
+		return nil, alloc.ErrInvalid.Errorf("shape: %d dimensions; at most %d are allowed", len(shape),
+			int(alloc.MaxViewDims))
+	}
 	strides, ok := cOrder(shape, int64(len(elements)), TypeOf[T]().Size())
 	if !ok {
 		return nil, alloc.ErrInvalid.Errorf("shape: %v does not have the %d elements of the slice",

@@ -213,6 +213,9 @@ func TestCopiesConvertAndMayOverlap(t *testing.T) {
 	cancel()
 	assert.ErrorIs(t, a.Fill(7, transfer.Options{Context: ctx}), context.Canceled)
 	assert.NotEqual(t, 7.0, a.At(0, 0))
+	var none *grid.Array[float64]
+	assert.ErrorContains(t, grid.Copy(none, a), "dst: it is nil")
+	assert.ErrorContains(t, grid.Copy(a, none), "src: it is nil")
 }
 
 func TestGoSlicesAreWrapped(t *testing.T) {
@@ -242,6 +245,14 @@ func TestGoSlicesAreWrapped(t *testing.T) {
 	scalar, err := grid.Of([]bool{true})
 	require.NoError(t, err)
 	assert.True(t, scalar.At())
+	count, err := scalar.Sum()
+	require.NoError(t, err)
+	assert.Equal(t, 1.0, count)
+	most := slices.Repeat([]int64{1}, alloc.MaxViewDims)
+	_, err = grid.Of(memory[:1], most...)
+	assert.NoError(t, err)
+	_, err = grid.Of(memory[:1], append(most, 1)...)
+	assert.ErrorContains(t, err, "shape: 65 dimensions; at most 64 are allowed")
 }
 
 func TestTensorsThereAndBack(t *testing.T) {
@@ -271,6 +282,8 @@ func TestTensorsAreChecked(t *testing.T) {
 	defer m.Free()
 	_, err = grid.FromTensor[int64](m)
 	assert.ErrorIs(t, err, alloc.ErrType)
+	_, err = grid.FromTensor[float64](nil)
+	assert.ErrorContains(t, err, "tensor: it is nil")
 	_, err = grid.FromTensor[float64](dlpack.FromPointer(nil))
 	assert.ErrorIs(t, err, alloc.ErrInvalid)
 	tensor, err := a.Tensor()

@@ -56,6 +56,13 @@ func (a *Array[T]) Fill(value T, opts ...transfer.Options) error {
 // Copy copies src into dst, which has the same shape, and converts elements as NumPy's
 // casting="unsafe" does. Memory of both may overlap.
 func Copy[D, S Element](dst *Array[D], src *Array[S], opts ...transfer.Options) error {
+	if dst == nil || src == nil {
+		name := "dst"
+		if dst != nil {
+			name = "src"
+		}
+		return alloc.ErrInvalid.Errorf("%s: it is nil; give an array", name)
+	}
 	if err := dst.checkWrite("dst"); err != nil {
 		return err
 	}
@@ -65,8 +72,9 @@ func Copy[D, S Element](dst *Array[D], src *Array[S], opts ...transfer.Options) 
 	return err
 }
 
-// Sum is the sum of all elements, rounded once: the same for every order of the elements. Complex
-// elements and bools have none; package exact has sums beyond float64 and of products.
+// Sum is the sum of all elements, rounded once: the same for every order of the elements. That of
+// bools is how many are true, complex elements have none; package exact has sums beyond float64 and
+// of products.
 func (a *Array[T]) Sum(opts ...transfer.Options) (float64, error) {
 	var sum exact.Sum
 	if err := sum.Add(a.borrowed(), first(opts)); err != nil {
@@ -113,6 +121,9 @@ func (a *Array[T]) Export() (*dlpack.Managed, error) {
 // elements are of T's type, in memory of the host, and aligned. After an error the tensor is still
 // the caller's.
 func FromTensor[T Element](m *dlpack.Managed) (*Array[T], error) {
+	if m == nil {
+		return nil, alloc.ErrInvalid.Errorf("tensor: it is nil; give one of package dlpack")
+	}
 	tensor, err := dlpack.Import(m)
 	if err != nil {
 		return nil, err
