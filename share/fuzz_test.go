@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -26,6 +27,30 @@ func fuzzArray(t testing.TB) *Array {
 	require.NoError(t, err)
 	t.Cleanup(a.Free)
 	return a
+}
+
+func TestNoChildInheritsTheSocket(t *testing.T) {
+	socket, err := makeSocket()
+	require.NoError(t, err)
+	defer closeFile(socket)
+	flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(socket), syscall.F_GETFD, 0)
+	require.Zero(t, errno)
+	assert.EqualValues(t, syscall.FD_CLOEXEC, flags)
+}
+
+// The lock of a folder may be that of a process which keeps it.
+func TestALockOfOthersIsNotWaitedForWithoutEnd(t *testing.T) {
+	folder, err := os.Open(t.TempDir())
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, folder.Close()) }()
+	require.NoError(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_EX))
+	_, err = lock(t.Context(), folder.Name()+"/s", 20*time.Millisecond)
+	assert.ErrorIs(t, err, alloc.ErrUnavailable)
+	assert.ErrorContains(t, err, "another process holds the lock of folder "+folder.Name())
+	require.NoError(t, syscall.Flock(int(folder.Fd()), syscall.LOCK_UN))
+	unlock, err := lock(t.Context(), folder.Name()+"/s", 20*time.Millisecond)
+	require.NoError(t, err)
+	unlock()
 }
 
 // A server answers whatever bytes a client sends, and holds for the client what was attached.

@@ -22,7 +22,7 @@ func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListen
 	if mode&^os.ModePerm != 0 {
 		return nil, alloc.ErrInvalid.Errorf("mode: %q; give permission bits, such as 0600", mode)
 	}
-	unlock, err := lock(ctx, file)
+	unlock, err := lock(ctx, file, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,10 @@ func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListen
 	if err := removeStale(ctx, file); err != nil {
 		return nil, err
 	}
-	socket, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	socket, err := makeSocket()
 	if err != nil {
 		return nil, refused(file, err)
 	}
-	syscall.CloseOnExec(socket)
 	held := os.NewFile(uintptr(socket), file)
 	defer func() { _ = held.Close() }() // the listener has a descriptor of its own
 	if err := syscall.Bind(socket, &syscall.SockaddrUnix{Name: file}); err != nil {
@@ -56,25 +55,32 @@ func listen(ctx context.Context, file string, mode os.FileMode) (*net.UnixListen
 }
 
 // lock keeps other servers from the folder of a file until unlock, so that two which start at the
-// same time do not both replace one socket.
-func lock(ctx context.Context, file string) (unlock func(), err error) {
+// same time do not both replace one socket. A lock of others is waited for, as long as within.
+func lock(
+	ctx context.Context, file string, within time.Duration,
+) (unlock func(), err error) {
 	f, err := os.Open(filepath.Dir(file))
 	if err != nil {
 		return nil, refused(file, err)
 	}
-	for {
+	for until := time.Now().Add(within); ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}
-		ended := stop.Asked(ctx)
-		if ended == nil && (errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR)) {
+		ended, taken := stop.Asked(ctx), errors.Is(err, syscall.EWOULDBLOCK)
+		again := taken && time.Now().Before(until) || errors.Is(err, syscall.EINTR)
+		if ended == nil && again {
 			time.Sleep(time.Millisecond)
 			continue
 		}
 		_ = f.Close() // the first error counts
-		if ended != nil {
+		switch {
+		case ended != nil:
 			return nil, ended
+		case taken:
+			return nil, alloc.ErrUnavailable.Errorf("address: unix:%s: another process holds the "+
+				"lock of folder %s; end it, or give another path", file, filepath.Dir(file))
 		}
 		return nil, refused(file, err)
 	}

@@ -52,6 +52,11 @@ func sealForGood(file int, readOnly bool) error {
 	return nil
 }
 
+// makeSocket makes a socket that no child inherits, whenever the child starts.
+func makeSocket() (int, error) {
+	return syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+}
+
 func seal(file int, seals uintptr) error {
 	_, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(file), C.F_ADD_SEALS, seals)
 	if errno != 0 {
