@@ -121,6 +121,9 @@ func (a *Array) View() alloc.View {
 
 // Grid is the array with its elements in Go: At, Set, Rows, Domain. It is valid until Free.
 func Grid[T grid.Element](a *Array) (*grid.Array[T], error) {
+	if a == nil {
+		return nil, alloc.ErrInvalid.Errorf("array: it is nil; give one of share.New")
+	}
 	return grid.FromView[T](a.View(), !a.writable, a.halo...)
 }
 
@@ -136,11 +139,11 @@ func (a *Array) Writable() bool { return a.writable }
 // Free ends this process's use of the memory: one that others hold, or that is offered, lives on.
 // A second Free does nothing.
 func (a *Array) Free() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.memory.Take("share.Array") == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	_ = syscall.Munmap(a.mapping) // fails for no mapping of ours
 	if a.file >= 0 {
 		closeFile(a.file)

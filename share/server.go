@@ -97,27 +97,32 @@ func (s *Server) Offer(name string, a *Array, access Access) error {
 	if a == nil {
 		return alloc.ErrInvalid.Errorf("array: it is nil; give one of share.New")
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.offers == nil:
+		return alloc.ErrInvalid.Errorf("share.Server: the zero value offers nothing; use share.Listen")
+	case s.closed:
+		return alloc.ErrInvalid.Errorf("share.Server: it is used after Close")
+	case s.offers[name] != nil:
+		return alloc.ErrInvalid.Errorf("name: %q is offered already; Withdraw ends that", name)
+	}
 	o, err := a.offer(access)
 	if err != nil {
 		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || s.offers[name] != nil {
-		o.close()
-		if s.closed {
-			return alloc.ErrInvalid.Errorf("share.Server: it is used after Close")
-		}
-		return alloc.ErrInvalid.Errorf("name: %q is offered already; Withdraw ends that", name)
 	}
 	s.offers[name] = o
 	return nil
 }
 
-// offer duplicates the descriptors of an array.
+// offer duplicates the descriptors of an array, and then decides for good whether clients may write
+// it: an offer that fails decides nothing.
 func (a *Array) offer(access Access) (*offer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if fault := a.memory.Fault(); fault != "" {
+		return nil, alloc.ErrInvalid.Errorf("array: %s; give one of share.New", fault)
+	}
 	if a.file < 0 {
 		return nil, alloc.ErrInvalid.Errorf(
 			"array: it was freed, or attached; give one of share.New")
@@ -125,12 +130,6 @@ func (a *Array) offer(access Access) (*offer, error) {
 	if a.sealed && a.clientsWrite != access {
 		return nil, alloc.ErrInvalid.Errorf(
 			"access: it differs from that of an earlier offer of the array, which is permanent")
-	}
-	if !a.sealed {
-		if err := sealForGood(a.file, access == ReadOnly); err != nil {
-			return nil, err
-		}
-		a.sealed, a.clientsWrite = true, access
 	}
 	o := &offer{messages: map[Access][]byte{}, files: map[Access]int{}}
 	var err error
@@ -142,6 +141,13 @@ func (a *Array) offer(access Access) (*offer, error) {
 		o.close()
 		return nil, alloc.ErrUnavailable.Errorf(
 			"array: its descriptor cannot be opened again: %v", err)
+	}
+	if !a.sealed {
+		if err := sealForGood(a.file, access == ReadOnly); err != nil {
+			o.close()
+			return nil, err
+		}
+		a.sealed, a.clientsWrite = true, access
 	}
 	for each := range o.files {
 		o.messages[each] = encode(describe(a, bool(each)))

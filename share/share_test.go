@@ -119,6 +119,24 @@ func TestNoDescriptorOfAReadOnlyOfferLetsAProcessWrite(t *testing.T) {
 	}
 }
 
+// The first offer of an array decides whether clients write: one that is refused is none.
+func TestAnOfferThatIsRefusedDecidesNothing(t *testing.T) {
+	server, _ := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 1), share.ReadOnly))
+	b := array(t, 1)
+	assert.ErrorContains(t, server.Offer("a", b, share.ReadOnly), "offered already")
+	closed, _ := listening(t)
+	require.NoError(t, closed.Close())
+	assert.ErrorContains(t, closed.Offer("b", b, share.ReadOnly), "after Close")
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: limit.Max}))
+	err := server.Offer("b", b, share.ReadOnly)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	assert.ErrorContains(t, err, "too many open files")
+	require.NoError(t, server.Offer("b", b, share.ReadWrite))
+}
+
 func TestMemoryOutlivesItsArrayAndItsServer(t *testing.T) {
 	server, at := listening(t)
 	a := array(t, 1000)
@@ -348,6 +366,12 @@ func TestWrongArguments(t *testing.T) {
 	client, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
 	require.NoError(t, err)
 	assert.ErrorContains(t, server.Offer("b", client, share.ReadOnly), "it was freed, or attached")
+	assert.ErrorContains(t, server.Offer("b", &share.Array{}, share.ReadOnly),
+		"array: the zero value holds nothing")
+	assert.ErrorContains(t, new(share.Server).Offer("b", a, share.ReadOnly),
+		"share.Server: the zero value offers nothing")
+	_, err = share.Grid[float64](nil)
+	assert.ErrorContains(t, err, "array: it is nil")
 	client.Free()
 	assert.PanicsWithValue(t, "share.Array: it is used after Free", func() { client.View() })
 }
