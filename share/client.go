@@ -45,6 +45,9 @@ func Attach(ctx context.Context, address, name string, access Access) (*Array, e
 	if err != nil {
 		return nil, err
 	}
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	for {
 		conn, used, err := connect(ctx, file)
 		if err != nil {

@@ -110,6 +110,10 @@ func ask(ctx context.Context, conn *net.UnixConn, r request, got *answer) (file 
 	switch {
 	case err != nil && stop.Asked(ctx) != nil:
 		return -1, ctx.Err()
+	case errors.Is(err, alloc.ErrInvalid):
+		return -1, alloc.ErrInvalid.Errorf("the server answers with %v", err)
+	case errors.Is(err, alloc.ErrUnavailable): // an answer came, its descriptor did not
+		return -1, err
 	case err != nil:
 		return -1, silent(err)
 	case got.Version != version:

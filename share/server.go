@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,6 +41,7 @@ type Server struct {
 	mu       sync.Mutex // of what follows
 	closed   bool
 	offers   map[string]*offer
+	listed   int                        // bytes of the names of all offers in an answer
 	clients  map[*net.UnixConn][]*offer // offers held by each client
 	changed  chan struct{}              // closed and made anew when a client lets go
 }
@@ -90,9 +92,8 @@ func Listen(ctx context.Context, address string, o Options) (*Server, error) {
 // can write. The first offer of an array decides for good. The memory stays until Withdraw or
 // Close, also after Free.
 func (s *Server) Offer(name string, a *Array, access Access) error {
-	control := func(r rune) bool { return r < ' ' }
-	if name == "" || len(name) > 200 || strings.ContainsFunc(name, control) {
-		return alloc.ErrInvalid.Errorf("name: %q; give 1 to 200 bytes that can be printed", name)
+	if err := checkName(name); err != nil {
+		return err
 	}
 	if a == nil {
 		return alloc.ErrInvalid.Errorf("array: it is nil; give one of share.New")
@@ -106,14 +107,21 @@ func (s *Server) Offer(name string, a *Array, access Access) error {
 		return alloc.ErrInvalid.Errorf("share.Server: it is used after Close")
 	case s.offers[name] != nil:
 		return alloc.ErrInvalid.Errorf("name: %q is offered already; Withdraw ends that", name)
+	case s.listed+listed(name) > longest:
+		return alloc.ErrInvalid.Errorf("name: %q does not fit the list of all names, which has at "+
+			"most %d bytes; Withdraw others", name, int(longest))
 	}
 	o, err := a.offer(access)
 	if err != nil {
 		return err
 	}
 	s.offers[name] = o
+	s.listed += listed(name)
 	return nil
 }
+
+// listed is the bytes of a name in the answer to a request for names, and a few more.
+func listed(name string) int { return len(encode(name)) }
 
 // offer duplicates the descriptors of an array, and then decides for good whether clients may write
 // it: an offer that fails decides nothing.
@@ -186,6 +194,7 @@ func (s *Server) Withdraw(name string) error {
 
 func (s *Server) end(name string, o *offer) {
 	delete(s.offers, name)
+	s.listed -= listed(name)
 	o.withdrawn = true
 	if o.holders == 0 {
 		o.close()
@@ -198,9 +207,19 @@ func (s *Server) announce() {
 	s.changed = make(chan struct{})
 }
 
+// mostNamed is how many offers an error names.
+const mostNamed = 20
+
 func (s *Server) unknown(name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	names := s.names()
+	if more := len(names) - mostNamed; more > 0 {
+		names = append(names[:mostNamed], "and "+strconv.Itoa(more)+" more")
+	}
 	return alloc.ErrInvalid.Errorf("name: %q is not offered; offered are %s", name,
-		strings.Join(s.names(), ", "))
+		strings.Join(names, ", "))
 }
 
 func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offers)) }
@@ -345,7 +364,7 @@ func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) 
 		s.release(conn)
 		return nil, -1
 	case r.Op != "attach":
-		return failure(alloc.ErrInvalid.Errorf("op %q is not known; known are attach, names "+
+		return failure(alloc.ErrInvalid.Errorf("op %.40q is not known; known are attach, names "+
 			"and release",
 			r.Op)), -1
 	}

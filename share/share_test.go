@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -289,6 +290,26 @@ func TestListenAsksItsContext(t *testing.T) {
 	assert.ErrorContains(t, err, "a server answers")
 }
 
+// The list of names is one message, and errors name some of them.
+func TestManyNames(t *testing.T) {
+	server, at := listening(t)
+	a, offered := array(t, 1), 0
+	name := func(i int) string { return strings.Repeat("<", 190) + strconv.Itoa(1000+i) }
+	var err error
+	for ; err == nil && offered < 2000; offered++ {
+		err = server.Offer(name(offered), a, share.ReadOnly)
+	}
+	offered--
+	assert.ErrorContains(t, err, "does not fit the list of all names")
+	names, err := share.Names(t.Context(), at)
+	require.NoError(t, err)
+	assert.Len(t, names, offered)
+	_, err = share.Attach(t.Context(), at, "b", share.ReadOnly)
+	assert.ErrorContains(t, err, "and "+strconv.Itoa(offered-20)+" more")
+	require.NoError(t, server.Withdraw(name(0)))
+	require.NoError(t, server.Offer(name(offered), a, share.ReadOnly))
+}
+
 func TestTwoServersDoNotTakeOneSocket(t *testing.T) {
 	at := address(t)
 	for range 20 {
@@ -332,8 +353,14 @@ func TestWrongArguments(t *testing.T) {
 		},
 		`"a" is offered already`: func() error { return server.Offer("a", a, share.ReadOnly) },
 		"give 1 to 200 bytes":    func() error { return server.Offer("a\n", a, share.ReadOnly) },
-		"array: it is nil":       func() error { return server.Offer("b", nil, share.ReadOnly) },
-		"offered are a":          func() error { return server.Withdraw("b") },
+		"name: it has 1048576 bytes": func() error {
+			_, err := share.Attach(t.Context(), at, strings.Repeat("x", 1<<20), share.ReadOnly)
+			return err
+		},
+		`"a\xff"; give`:    func() error { return server.Offer("a\xff", a, share.ReadOnly) },
+		`"\u202e"; give`:   func() error { return server.Offer("\u202e", a, share.ReadOnly) },
+		"array: it is nil": func() error { return server.Offer("b", nil, share.ReadOnly) },
+		"offered are a":    func() error { return server.Withdraw("b") },
 		"have 4 bytes, those of the plan 8": func() error {
 			_, err := share.New(one, alloc.Float32)
 			return err
@@ -386,7 +413,7 @@ func TestEveryTypeAndShape(t *testing.T) {
 			require.NoError(t, err)
 			a, err := share.New(plan, element)
 			require.NoError(t, err)
-			name := string(rune('A' + names))
+			name := strconv.Itoa(names)
 			names++
 			require.NoError(t, server.Offer(name, a, share.ReadWrite))
 			client, err := share.Attach(t.Context(), at, name, share.ReadWrite)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 
 	"gridbuf/alloc"
 )
@@ -17,6 +19,7 @@ const (
 	headerBytes = 4
 	longest     = 1 << 20 // bytes of a message
 	longestPath = 107
+	longestName = 200
 )
 
 // request is what a client sends.
@@ -104,13 +107,18 @@ func receiveBody(from io.Reader, header []byte, into any) error {
 func receiveFile(conn *net.UnixConn, into any) (file int, err error) {
 	var header [headerBytes]byte
 	room := make([]byte, syscall.CmsgSpace(4))
-	n, rights, _, _, err := conn.ReadMsgUnix(header[:], room)
+	n, rights, flags, _, err := conn.ReadMsgUnix(header[:], room)
 	if err != nil {
 		return -1, err
 	}
 	file = firstFile(room[:rights])
 	if _, err = io.ReadFull(conn, header[n:]); err == nil {
 		err = receiveBody(conn, header[:], into)
+	}
+	if err == nil && file < 0 && flags&syscall.MSG_CTRUNC != 0 {
+		return -1, &systemError{alloc.ErrUnavailable.Errorf("the descriptor of the memory cannot be "+
+			"taken: %v; free arrays, or raise the limit of open files", syscall.EMFILE),
+			syscall.EMFILE}
 	}
 	if err != nil && file >= 0 {
 		closeFile(file)
@@ -150,6 +158,20 @@ func describe(a *Array, writable bool) answer {
 		d.Halo = append(d.Halo, [2]int64{h.Before, h.After})
 	}
 	return answer{Version: version, Array: d}
+}
+
+// checkName refuses names that JSON or a terminal would not show as they are.
+func checkName(name string) error {
+	if len(name) > longestName {
+		return alloc.ErrInvalid.Errorf("name: it has %d bytes; give 1 to %d bytes that can be printed",
+			len(name), int(longestName))
+	}
+	hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+	if name == "" || !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) {
+		return alloc.ErrInvalid.Errorf("name: %q; give 1 to %d bytes that can be printed", name,
+			int(longestName))
+	}
+	return nil
 }
 
 // path is the file that an address names.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gridbuf/alloc"
 	"gridbuf/share"
 )
 
@@ -54,13 +56,16 @@ func attachedFile(t testing.TB, conn *net.UnixConn, name string) int {
 func TestRequestsThatAreNone(t *testing.T) {
 	server, at := listening(t)
 	require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
+	long := strings.Repeat("<", 1<<19)
 	for text, want := range map[string]string{
 		`{"version": 2, "op": "names"}`: "version 2 of the protocol",
 		`{"version": 1, "op": "steal"}`: "known are attach, names and release",
 		`{"op": "names"}`:               "version 0 of the protocol",
 		`{"version": 1, `:               "not the JSON expected",
 		`[]`:                            "not the JSON expected",
+		`{"version": 1, "op": "` + strings.Repeat("<", 1<<19) + `"}`:    "known are attach",
 		`{"version": 1, "op": "attach", "name": "b"}`:                   "offered are a",
+		`{"version": 1, "op": "attach", "name": "` + long + `"}`:        "name: it has 524288 bytes",
 		`{"version": 1, "op": "attach", "name": "a", "writable": true}`: "reading only",
 	} {
 		conn := dialed(t, at)
@@ -198,7 +203,7 @@ func TestSizesThatLie(t *testing.T) {
 		{"dims", map[string]any{"dims": []string{}}},
 		{"dims", map[string]any{"dims": []string{"X"}}},
 		{"halo", map[string]any{"halo": [][]int64{{60, 60}}}},
-		{"does not answer", map[string]any{"shape": "all"}},
+		{"the server answers with a message", map[string]any{"shape": "all"}},
 	} {
 		assert.ErrorContains(t, attach(each.change, memory), each.want, "%v", each.change)
 	}
@@ -326,6 +331,24 @@ func TestAConnectionOfAServerThatHasEndedIsNotUsed(t *testing.T) {
 	defer a.Free()
 	assert.Equal(t, []int64{5}, a.View().Shape)
 	assert.Zero(t, old.Holders("a"))
+}
+
+// A client without a descriptor to spare is told so: the server has answered.
+func TestAClientHasNoDescriptorLeft(t *testing.T) {
+	server, at := listening(t)
+	require.NoError(t, server.Offer("a", array(t, 4), share.ReadOnly))
+	a, err := share.Attach(t.Context(), at, "a", share.ReadOnly)
+	require.NoError(t, err)
+	a.Free() // its connection serves the next one
+	var limit syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Max: limit.Max}))
+	_, err = share.Attach(t.Context(), at, "a", share.ReadOnly)
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	assert.ErrorIs(t, err, syscall.EMFILE)
+	assert.ErrorIs(t, err, alloc.ErrUnavailable)
+	assert.ErrorContains(t, err, "the descriptor of the memory cannot be taken")
+	assert.NoError(t, server.Wait(t.Context(), "a"))
 }
 
 // A server closes the connection of an array that is held.
