@@ -1,6 +1,7 @@
 package share
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -75,6 +76,10 @@ func checkPlan(p *alloc.Plan, t alloc.Type) error {
 	if !t.Known() || (t != alloc.Raw && t.Size() != p.ItemSize()) {
 		return alloc.ErrInvalid.Errorf("t: elements of type %v have %d bytes, those of the plan %d",
 			t, t.Size(), p.ItemSize())
+	}
+	if p.ItemSize() > math.MaxInt32 { // as typeOf reads it
+		return alloc.ErrInvalid.Errorf("plan: elements of %d bytes; clients attach those of at most %d",
+			p.ItemSize(), int64(math.MaxInt32))
 	}
 	return nil
 }

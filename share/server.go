@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,17 +71,21 @@ func Listen(ctx context.Context, address string, o Options) (*Server, error) {
 	if o.Mode == 0 {
 		o.Mode = 0o600
 	}
+	absolute, err := filepath.Abs(file) // for Close, whatever folder the process is in then
+	if err != nil {
+		return nil, refused(file, err)
+	}
 	listener, err := listen(ctx, file, o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	made, err := os.Lstat(file)
+	made, err := os.Lstat(absolute)
 	if err != nil {
 		_ = listener.Close() // the first error counts
 		return nil, refused(file, err)
 	}
 	s := &Server{
-		listener: listener, file: file, made: made, offers: map[string]*offer{},
+		listener: listener, file: absolute, made: made, offers: map[string]*offer{},
 		clients: map[*net.UnixConn][]*offer{}, changed: make(chan struct{}),
 	}
 	s.running.Add(1)

@@ -290,6 +290,17 @@ func TestListenAsksItsContext(t *testing.T) {
 	assert.ErrorContains(t, err, "a server answers")
 }
 
+func TestASocketOfARelativePathIsRemovedFromAnotherFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	server, err := share.Listen(t.Context(), "unix:s", share.Options{})
+	require.NoError(t, err)
+	file, err := filepath.Abs("s")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, server.Close())
+	assert.NoFileExists(t, file)
+}
+
 // The list of names is one message, and errors name some of them.
 func TestManyNames(t *testing.T) {
 	server, at := listening(t)
@@ -377,6 +388,10 @@ func TestWrongArguments(t *testing.T) {
 		},
 		"3 and 2 elements around index 0": func() error {
 			_, err := share.New(one, alloc.Float64, share.Halo{Before: 3, After: 2})
+			return err
+		},
+		"elements of 2147483648 bytes": func() error {
+			_, err := share.New(plan(alloc.Spec{Shape: []int64{1}, ItemSize: 1 << 31}), alloc.Raw)
 			return err
 		},
 		"processes share plain memory": func() error {
