@@ -93,9 +93,9 @@ func Listen(ctx context.Context, address string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Offer gives clients an array under a name. With ReadWrite clients may ask for an array that they
-// can write. The first offer of an array decides for good. The memory stays until Withdraw or
-// Close, also after Free.
+// Offer gives clients an array under a name, 1 to 200 bytes of UTF-8 that can be printed. With
+// ReadWrite clients may ask for an array that they can write. The first offer of an array decides
+// for good. The memory stays until Withdraw or Close, also after Free.
 func (s *Server) Offer(name string, a *Array, access Access) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -220,6 +220,9 @@ func (s *Server) unknown(name string) error {
 		return err
 	}
 	names := s.names()
+	if len(names) == 0 {
+		return alloc.ErrInvalid.Errorf("name: %q is not offered; nothing is", name)
+	}
 	if more := len(names) - mostNamed; more > 0 {
 		names = append(names[:mostNamed], "and "+strconv.Itoa(more)+" more")
 	}

@@ -171,7 +171,7 @@ func TestWaitEndsWithItsContextAndItsOffer(t *testing.T) {
 	go func() { ended <- server.Wait(context.Background(), "a") }()
 	require.NoError(t, server.Withdraw("a"))
 	assert.ErrorContains(t, <-ended, "not offered")
-	assert.ErrorContains(t, server.Withdraw("a"), "not offered")
+	assert.ErrorContains(t, server.Withdraw("a"), `"a" is not offered; nothing is`)
 }
 
 func TestAThousandClients(t *testing.T) {
