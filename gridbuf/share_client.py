@@ -14,6 +14,7 @@ import socket
 import stat
 import struct
 import sys
+import time
 import weakref
 from functools import lru_cache
 from math import prod
@@ -24,7 +25,7 @@ import numpy as np
 from gridbuf._core import Field
 
 _VERSION = 1
-_PATIENCE = struct.pack("ll", 10, 0)  # the time that the server may take: seconds, microseconds
+_PATIENCE = 10.0  # seconds that the server may take, from the call to the end of its answer
 _LONGEST = 1 << 20  # bytes of a message
 _LENGTH = struct.Struct("<I")  # before each message
 _File = tuple[int, int]  # of a socket: its device and inode
@@ -32,22 +33,28 @@ _File = tuple[int, int]  # of a socket: its device and inode
 
 def attach(address: str, name: str, writable: bool) -> Field:
     """A Field over an array that the server of an address offers."""
-    path = _path(address)
+    path, deadline = _path(address), time.monotonic() + _PATIENCE
     file = _file(path)
     while (connection := _idle_connection(file)) is not None:
         try:
-            return _attached(connection, file, address, name, writable)
+            return _attached(connection, file, deadline, address, name, writable)
         except ConnectionError:
             pass  # the server has ended it meanwhile
-    return _attached(_connect(path), file, address, name, writable)
+    return _attached(_connect(path, deadline), file, deadline, address, name, writable)
 
 
 def _attached(
-    connection: socket.socket, file: _File, address: str, name: str, writable: bool
+    connection: socket.socket,
+    file: _File,
+    deadline: float,
+    address: str,
+    name: str,
+    writable: bool,
 ) -> Field:
     forks = _forks
+    request = _message("attach", name, writable)
     try:
-        answer, descriptors = _ask(connection, address, _message("attach", name, writable))
+        answer, descriptors = _ask(connection, deadline, address, request)
         try:
             described = _described(answer, address)
             if not descriptors:
@@ -68,8 +75,9 @@ def _attached(
 
 def names(address: str) -> tuple[str, ...]:
     """The arrays that the server of an address offers."""
-    with _connect(_path(address)) as connection:
-        answer, descriptors = _ask(connection, address, _message("names"))
+    path, deadline = _path(address), time.monotonic() + _PATIENCE
+    with _connect(path, deadline) as connection:
+        answer, descriptors = _ask(connection, deadline, address, _message("names"))
     for descriptor in descriptors:
         os.close(descriptor)
     found = _decoded(answer, address).get("names", [])
@@ -89,20 +97,27 @@ def _path(address: str) -> str:
     return path
 
 
-def _connect(path: str) -> socket.socket:
+def _connect(path: str, deadline: float) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.setblocking(False)
     try:
-        # Timeouts of the system, not of Python: connect then waits where many clients come at once.
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _PATIENCE)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)
-        connection.connect(path)
+        while True:
+            try:
+                connection.connect(path)
+                return connection
+            except BlockingIOError:  # so many clients come at once that the server's queue is full
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(0.005)
     except OSError as error:
         connection.close()
         if error.errno is None:
             raise ValueError(f"address: {path!r}: {error}") from None
         number = errno.ETIMEDOUT if error.errno == errno.EAGAIN else error.errno
         raise OSError(number, f"address: {os.strerror(number)}", path) from None
-    return connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 @lru_cache(maxsize=16)
@@ -112,38 +127,56 @@ def _message(op: str, name: str = "", writable: bool = False) -> bytes:
     return _LENGTH.pack(len(text)) + text
 
 
-def _ask(connection: socket.socket, address: str, request: bytes) -> tuple[bytes, list[int]]:
+def _ask(
+    connection: socket.socket, deadline: float, address: str, request: bytes
+) -> tuple[bytes, list[int]]:
     """The answer to a request, without its length, and the descriptors that come with it."""
+    data = b""
     descriptors: list[int] = []
     try:
+        _limit(connection, deadline)
         connection.sendall(request)
+        _limit(connection, deadline)
         data, descriptors, _, _ = socket.recv_fds(connection, 1 << 12, 1, socket.MSG_CMSG_CLOEXEC)
-        return _rest(connection, address, data), descriptors
+        return _rest(connection, deadline, address, data), descriptors
     except BaseException as error:
         for descriptor in descriptors:
             os.close(descriptor)
-        if isinstance(error, BlockingIOError):
-            raise TimeoutError(errno.ETIMEDOUT, f"{address}: the server does not answer") from None
+        if isinstance(error, TimeoutError):
+            said = "has not sent its whole answer" if data else "does not answer"
+            message = f"{address}: the server {said} within {_PATIENCE:g} seconds"
+            raise TimeoutError(errno.ETIMEDOUT, message) from None
+        if isinstance(error, ConnectionError):
+            message = f"{address}: the server has ended the connection"
+            raise ConnectionResetError(errno.ECONNRESET, message) from None
         raise
 
 
-def _rest(connection: socket.socket, address: str, data: bytes) -> bytes:
+def _limit(connection: socket.socket, deadline: float) -> None:
+    """Let the next call of a connection take the rest of the time, however often signals come."""
+    if (left := deadline - time.monotonic()) <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
+
+
+def _rest(connection: socket.socket, deadline: float, address: str, data: bytes) -> bytes:
     """The message that begins with these bytes, without its length."""
     while len(data) < _LENGTH.size:
-        data += _more(connection, address)
+        data += _more(connection, deadline)
     end = _LENGTH.size + _LENGTH.unpack_from(data)[0]
     if end > _LONGEST:
         raise ValueError(
             f"{address}: the server sent a message of {end} bytes; at most {_LONGEST} are allowed"
         )
     while len(data) < end:
-        data += _more(connection, address)
+        data += _more(connection, deadline)
     return data[_LENGTH.size : end]
 
 
-def _more(connection: socket.socket, address: str) -> bytes:
+def _more(connection: socket.socket, deadline: float) -> bytes:
+    _limit(connection, deadline)
     if not (data := connection.recv(1 << 16)):
-        raise ConnectionResetError(f"{address}: the server has ended the connection")
+        raise ConnectionResetError
     return data
 
 
@@ -213,7 +246,7 @@ def _release(descriptor: int, file: _File, forks: int) -> None:
         try:
             os.write(descriptor, _RELEASE)
         except OSError:
-            pass  # the server has ended
+            pass  # the server has ended, or reads nothing
         else:
             _idle.append((file, descriptor))
             return

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +111,16 @@ LENGTH = struct.Struct("<I")
 
 
 @contextmanager
-def answering(path: Path, answer: Any, descriptors: list[int]) -> Iterator[str]:
-    """A server that sends an answer, bytes or JSON, with descriptors to each client."""
+def answering(path: Path, answer: Any, descriptors: list[int], pause: float = 0) -> Iterator[str]:
+    """A server that sends an answer, bytes or JSON, with descriptors to each client; with a pause
+    of some seconds, before each byte.
+    """
     text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
     message = text if isinstance(answer, bytes) else LENGTH.pack(len(text)) + text
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(path))
     listener.listen()
+    ended = threading.Event()
 
     def serve() -> None:
         while True:
@@ -125,16 +128,18 @@ def answering(path: Path, answer: Any, descriptors: list[int]) -> Iterator[str]:
                 client, _ = listener.accept()
             except OSError:
                 return
-            with client:
+            with client, suppress(BrokenPipeError):
                 client.recv(1 << 16)
-                if message:
-                    socket.send_fds(client, [message], descriptors)
+                for part in [bytes([byte]) for byte in message] if pause else [message]:
+                    if part and not ended.wait(pause):
+                        socket.send_fds(client, [part], descriptors)
 
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
         yield f"unix:{path}"
     finally:
+        ended.set()
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join()

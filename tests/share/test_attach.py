@@ -4,8 +4,9 @@ import gc
 import os
 import resource
 import signal
+import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -262,7 +263,7 @@ def test_names_that_are_not_offered_and_words_for_yes(server: Server) -> None:
 def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(tmp_path / "s", b"", []) as address, pytest.raises(ConnectionResetError):
         gb.attach(address, "T")
-    monkeypatch.setattr(share_client, "_PATIENCE", share_client.struct.pack("ll", 0, 10_000))
+    monkeypatch.setattr(share_client, "_PATIENCE", 0.01)
     with serving(f"unix:{tmp_path}/s", "T", "4") as server:
         os.kill(server.process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, server.process.pid, os.WSTOPPED | os.WNOWAIT)  # it stops in a moment
@@ -271,3 +272,43 @@ def test_a_server_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
                 gb.attach(server.address, "T")
         finally:
             os.kill(server.process.pid, signal.SIGCONT)
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """A signal each 50 ms, with a handler: Python then repeats a call of the system."""
+    before = signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("signals")
+@pytest.mark.parametrize("call", [lambda address: gb.attach(address, "T"), gb.offered])
+@pytest.mark.parametrize(("pause", "match"), [(0.1, "its whole answer"), (3, "does not answer")])
+def test_patience_is_that_of_the_whole_answer(
+    call: Callable[[str], object],
+    pause: float,
+    match: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(share_client, "_PATIENCE", 0.35)
+    with (
+        answering(tmp_path / "s", {"version": 1}, [], pause) as address,
+        pytest.raises(TimeoutError, match=f"{address}: the server .*{match} within 0.35 seconds"),
+    ):
+        call(address)
+
+
+@pytest.mark.usefixtures("signals")
+def test_a_server_whose_queue_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(share_client, "_PATIENCE", 0.35)
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as first:
+        listener.bind(path)
+        listener.listen(0)
+        first.connect(path)
+        with pytest.raises(TimeoutError, match=r"address: .*timed out"):
+            gb.offered(f"unix:{path}")
