@@ -137,7 +137,12 @@ def _ask(
         _limit(connection, deadline)
         connection.sendall(request)
         _limit(connection, deadline)
-        data, descriptors, _, _ = socket.recv_fds(connection, 1 << 12, 1, socket.MSG_CMSG_CLOEXEC)
+        data, descriptors, flags, _ = socket.recv_fds(
+            connection, 1 << 12, 1, socket.MSG_CMSG_CLOEXEC
+        )
+        if flags & socket.MSG_CTRUNC and not descriptors:
+            said = os.strerror(errno.EMFILE)
+            raise OSError(errno.EMFILE, f"{said}: none is left for the array of {address}")
         return _rest(connection, deadline, address, data), descriptors
     except BaseException as error:
         for descriptor in descriptors:

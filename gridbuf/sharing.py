@@ -36,7 +36,8 @@ def attach(address: str, name: str, *, writable: bool = False) -> "Field":
     TypeError
         When an argument is of another type.
     OSError
-        When nothing answers at the address within 10 seconds, or this user may not connect.
+        When nothing answers at the address within 10 seconds, this user may not connect, or this
+        process has as many descriptors or mappings as it may have.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """Fields in the memory of another process: what a client sees, and whether it may write."""
 
+import errno
 import gc
 import os
 import resource
@@ -312,3 +313,23 @@ def test_a_server_whose_queue_is_full(tmp_path: Path, monkeypatch: pytest.Monkey
         first.connect(path)
         with pytest.raises(TimeoutError, match=r"address: .*timed out"):
             gb.offered(f"unix:{path}")
+
+
+def test_a_process_without_a_free_descriptor_says_so(server: Server) -> None:
+    gb.attach(server.address, "T")  # its connection serves the next attach
+    gc.collect()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = [os.dup(0)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (taken[0] + 8, limits[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            while True:
+                taken.append(os.dup(0))
+        with pytest.raises(OSError, match=f"none is left for the array of {server.address}") as of:
+            gb.attach(server.address, "T")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        for descriptor in taken:
+            os.close(descriptor)
+    assert of.value.errno == errno.EMFILE
+    assert server.let_go()
