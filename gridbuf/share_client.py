@@ -27,6 +27,7 @@ from gridbuf._core import Field
 _VERSION = 1
 _PATIENCE = 10.0  # seconds that the server may take, from the call to the end of its answer
 _LONGEST = 1 << 20  # bytes of a message
+_LONGEST_NAME = 200  # bytes, as servers have it
 _LENGTH = struct.Struct("<I")  # before each message
 _File = tuple[int, int]  # of a socket: its device and inode
 
@@ -34,6 +35,10 @@ _File = tuple[int, int]  # of a socket: its device and inode
 def attach(address: str, name: str, writable: bool) -> Field:
     """A Field over an array that the server of an address offers."""
     path, deadline = _path(address), time.monotonic() + _PATIENCE
+    if (size := len(name.encode(errors="replace"))) > _LONGEST_NAME:
+        raise ValueError(
+            f"name: {name[:20]!r}... has {size} bytes; at most {_LONGEST_NAME} bytes are allowed"
+        )
     file = _file(path)
     while (connection := _idle_connection(file)) is not None:
         try:
@@ -88,10 +93,10 @@ def names(address: str) -> tuple[str, ...]:
 
 def _path(address: str) -> str:
     if not isinstance(address, str):
-        raise TypeError(f"address: expected a str, got {address!r}")
+        raise TypeError(f"address: expected a str, got {address!r:.200}")
     kind, _, path = address.partition(":")
     if kind != "unix" or not path or path[0] == "@" or "\0" in path:
-        raise ValueError(f"address: {address!r}; give 'unix:' and the path of a socket")
+        raise ValueError(f"address: {address!r:.200}; give 'unix:' and the path of a socket")
     if sys.platform != "linux":
         raise RuntimeError("attach: processes share arrays on Linux only")
     return path
@@ -112,7 +117,7 @@ def _connect(path: str, deadline: float) -> socket.socket:
     except OSError as error:
         connection.close()
         if error.errno is None:
-            raise ValueError(f"address: {path!r}: {error}") from None
+            raise ValueError(f"address: {path!r:.200}: {error}") from None
         number = errno.ETIMEDOUT if error.errno == errno.EAGAIN else error.errno
         raise OSError(number, f"address: {os.strerror(number)}", path) from None
     except BaseException:

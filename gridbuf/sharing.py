@@ -19,7 +19,7 @@ def attach(address: str, name: str, *, writable: bool = False) -> "Field":
     address : str
         'unix:' and the path of the server's socket.
     name : str
-        Which array; `gridbuf.offered` lists them.
+        Which array, in at most 200 bytes; `gridbuf.offered` lists them.
     writable : bool, optional
         Whether the Field may be written to; the server must allow it. Default: read-only.
 
@@ -52,7 +52,7 @@ def attach(address: str, name: str, *, writable: bool = False) -> "Field":
     from gridbuf import share_client
 
     if not isinstance(name, str):
-        raise TypeError(f"name: expected a str, got {name!r}")
+        raise TypeError(f"name: expected a str, got {name!r:.200}")
     return share_client.attach(address, name, boolean(writable, "writable"))
 
 

@@ -246,11 +246,23 @@ def test_a_forked_child_holds_what_its_parent_held(server: Server) -> None:
         (TypeError, "address: expected a str, got 3", 3, "T"),
         (TypeError, "name: expected a str, got 3", "unix:/tmp/x", 3),
         (FileNotFoundError, "address: No such file", "unix:/tmp/no/such/socket", "T"),
+        (ValueError, "name: 'xx.* has 201 bytes; at most 200 bytes", "unix:/tmp/x", 201 * "x"),
+        (ValueError, "name: .* has 202 bytes; at most 200 bytes", "unix:/tmp/x", 101 * "é"),
+        (FileNotFoundError, "address: No such file", "unix:/tmp/no/such/socket", 200 * "x"),
     ],
 )
 def test_wrong_arguments(error: type[Exception], match: str, address: str, name: str) -> None:
-    with pytest.raises(error, match=match):
+    with pytest.raises(error, match=match) as raised:
         gb.attach(address, name)
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize("long", ["x" * (1 << 20), b"x" * (1 << 20)])
+def test_long_arguments_are_not_repeated(long: str) -> None:
+    for arguments in ((long, "T"), ("unix:/tmp/x", long), (f"unix:{long!s}", "T")):
+        with pytest.raises((TypeError, ValueError), match=r"name: |address: ") as raised:
+            gb.attach(*arguments)
+        assert len(str(raised.value)) < 400
 
 
 def test_names_that_are_not_offered_and_words_for_yes(server: Server) -> None:
