@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import re
+import reprlib
 import socket
 import stat
 import struct
@@ -87,7 +88,7 @@ def names(address: str) -> tuple[str, ...]:
         os.close(descriptor)
     found = _decoded(answer, address).get("names", [])
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"{address}: the server sent {found!r:.200} as names")
+        raise ValueError(f"{address}: the server sent {reprlib.repr(found)} as names")
     return tuple(found)
 
 
@@ -97,6 +98,12 @@ def _path(address: str) -> str:
     kind, _, path = address.partition(":")
     if kind != "unix" or not path or path[0] == "@" or "\0" in path:
         raise ValueError(f"address: {address!r:.200}; give 'unix:' and the path of a socket")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"address: {address!r:.200}; no path has such characters: {error}"
+        ) from None
     if sys.platform != "linux":
         raise RuntimeError("attach: processes share arrays on Linux only")
     return path
@@ -193,14 +200,16 @@ def _more(connection: socket.socket, deadline: float) -> bytes:
 def _decoded(text: bytes, address: str) -> dict[str, Any]:
     try:
         answer = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # recursion: lists in lists in lists
         raise ValueError(f"{address}: the server sent {text[:80]!r}, no JSON: {error}") from None
     if not isinstance(answer, dict) or answer.get("version") != _VERSION:
         raise ValueError(
             f"{address}: the server sent {text[:80]!r}; expected version {_VERSION} of the protocol"
         )
     if "error" in answer:
-        raise ValueError(f"{answer['error']} (the server of {address})")
+        told = answer["error"]
+        said = told[:2000] if isinstance(told, str) else reprlib.repr(told)
+        raise ValueError(f"{said} (the server of {address})")
     return answer
 
 
@@ -276,8 +285,8 @@ class _Described(NamedTuple):
     offset: int
     dtype: "np.dtype[Any]"
     end: int  # of the last element, in bytes
-    dims: Any
-    halo: Any
+    dims: tuple[str, ...]
+    halo: list[tuple[int, int]] | None
 
 
 @lru_cache(maxsize=16)  # a server sends the same bytes for each attach of an array
@@ -307,8 +316,8 @@ def _described(answer: bytes, address: str) -> _Described:
         offset=offset,
         dtype=dtype,
         end=end,
-        dims=description.get("dims"),
-        halo=description.get("halo"),
+        dims=_dims(description.get("dims"), len(shape)),
+        halo=_halo(description.get("halo"), len(shape)),
     )
 
 
@@ -317,7 +326,9 @@ def _array(d: _Described, descriptor: int, writable: bool) -> Any:
     found = os.fstat(descriptor)
     size = d.size
     if not stat.S_ISREG(found.st_mode) or type(size) is not int or not 0 < size == found.st_size:
-        raise ValueError(f"bytes: the server said {d.size!r:.80}; its memory has {found.st_size}")
+        raise ValueError(
+            f"bytes: the server said {reprlib.repr(d.size)}; its memory has {found.st_size}"
+        )
     if not _keeps_its_size(descriptor):
         raise ValueError("descriptor: the server's memory is not sealed: pages can be taken away")
     if writable and not d.writable:
@@ -341,8 +352,39 @@ def _keeps_its_size(descriptor: int) -> bool:
 
 def _sizes(given: Any, key: str) -> tuple[int, ...]:
     if not isinstance(given, list) or not all(type(n) is int and 0 <= n < 1 << 63 for n in given):
-        raise ValueError(f"{key}: the server sent {given!r:.200}; expected integers of 0 or more")
+        raise ValueError(
+            f"{key}: the server sent {reprlib.repr(given)}; expected integers of 0 or more"
+        )
     return tuple(given)
+
+
+def _dims(given: Any, ndim: int) -> tuple[str, ...]:
+    if (
+        not isinstance(given, list)
+        or len(given) != ndim
+        or not all(isinstance(dim, str) and re.fullmatch("[IJK]|[0-9]{1,10}", dim) for dim in given)
+    ):
+        raise ValueError(
+            f"dims: the server sent {reprlib.repr(given)}; expected {ndim} of 'I', 'J', 'K' and"
+            " '0', '1', ..."
+        )
+    return tuple(given)
+
+
+def _halo(given: Any, ndim: int) -> list[tuple[int, int]] | None:
+    if given is None or given == []:
+        return None
+    if (
+        not isinstance(given, list)
+        or len(given) != ndim
+        or not all(isinstance(widths, list) and len(widths) == 2 for widths in given)
+    ):
+        raise ValueError(
+            f"halo: the server sent {reprlib.repr(given)}; expected null or {ndim} lists of the"
+            " widths before and after an index"
+        )
+    pairs = [_sizes(widths, "halo") for widths in given]
+    return [(before, after) for before, after in pairs]
 
 
 def _dtype(typestr: Any) -> "np.dtype[Any]":
@@ -351,4 +393,4 @@ def _dtype(typestr: Any) -> "np.dtype[Any]":
             return np.dtype(typestr)
         except TypeError:
             pass
-    raise ValueError(f"typestr: the server sent {typestr!r:.80}; expected such as '<f8'")
+    raise ValueError(f"typestr: the server sent {reprlib.repr(typestr)}; expected such as '<f8'")

@@ -243,6 +243,7 @@ def test_a_forked_child_holds_what_its_parent_held(server: Server) -> None:
         (ValueError, "give 'unix:'", "unix:", "T"),
         (ValueError, "give 'unix:'", "unix:@x", "T"),
         (ValueError, "address: .* too long", "unix:/" + 200 * "x", "T"),
+        (ValueError, "address: .*no path has such characters", "unix:/tmp/\ud800", "T"),
         (TypeError, "address: expected a str, got 3", 3, "T"),
         (TypeError, "name: expected a str, got 3", "unix:/tmp/x", 3),
         (FileNotFoundError, "address: No such file", "unix:/tmp/no/such/socket", "T"),
@@ -255,6 +256,9 @@ def test_wrong_arguments(error: type[Exception], match: str, address: str, name:
     with pytest.raises(error, match=match) as raised:
         gb.attach(address, name)
     assert len(str(raised.value)) < 400
+    if match.startswith("address"):
+        with pytest.raises(error, match=match):
+            gb.offered(address)
 
 
 @pytest.mark.parametrize("long", ["x" * (1 << 20), b"x" * (1 << 20)])
