@@ -208,7 +208,7 @@ def _decoded(text: bytes, address: str) -> dict[str, Any]:
         )
     if "error" in answer:
         told = answer["error"]
-        said = told[:2000] if isinstance(told, str) else reprlib.repr(told)
+        said = told[:5000] if isinstance(told, str) else reprlib.repr(told)
         raise ValueError(f"{said} (the server of {address})")
     return answer
 
