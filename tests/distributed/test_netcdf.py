@@ -100,6 +100,9 @@ def test_xarray_opens_it_and_land_is_missing(package: str, tmp_path: Path) -> No
     with netCDF4.Dataset(tmp_path / "a.nc") as file:
         assert file["T"]._FillValue == -1.0 and file["T"][:].mask[2:].all()
     assert grid.load(tmp_path / "a.nc").attributes_of("T") == given["T"]
+    usual = {"T": {"_FillValue": 1e20}}  # is rounded
+    grid.save(tmp_path / "a.nc", T=grid.full(2.0, dtype="f4"), attributes=usual)
+    assert grid.load(tmp_path / "a.nc").attributes_of("T")["_FillValue"] == np.float32(1e20)
 
 
 def test_fields_without_elements(tmp_path: Path) -> None:

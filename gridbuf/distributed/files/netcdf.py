@@ -6,6 +6,7 @@ folder beside the path and takes its place by one rename.
 """
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -172,7 +173,7 @@ def check_attributes(attributes: Json, of: str, dtype: np.dtype[Any] | None) -> 
     for name, value in attributes.items():
         wrong = wrong_name(name, dtype) or wrong_value(value)
         if name == "_FillValue" and dtype is not None and not holds(dtype, value):
-            wrong = f"is {value!r}; it is one number that {dtype} holds exactly, as np.{dtype}(...)"
+            wrong = f"is {value!r}; it is one number that {dtype} holds, as np.{dtype}(...)"
         if wrong:
             raise ValueError(f"attributes: {name!r}{of} {wrong}")
 
@@ -214,11 +215,13 @@ def wrong_value(value: Any) -> str | None:
 
 
 def holds(dtype: np.dtype[Any], value: Any) -> bool:
-    """Whether a value is a number that elements can have."""
+    """Whether a value is a number that elements can have; the usual 1e20 is rounded to float32."""
     if type(value) not in (int, float):
         return False
     with suppress(OverflowError, ValueError), np.errstate(over="ignore"):
-        return same([dtype.type(value).item()], [value])
+        number = dtype.type(value).item()
+        rounded = dtype.kind == "f" and math.isfinite(number) and math.isfinite(value)
+        return rounded or same([number], [value])
     return False
 
 
