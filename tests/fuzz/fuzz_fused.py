@@ -266,7 +266,9 @@ def applied(step: list[Any], values: list[Any], held: Any) -> Any:
         with np.errstate(**{step[4]: step[5]}):
             return getattr(np, step[1])(at(step[2]), at(step[3]))
     if kind == "operator":
-        return getattr(operator, step[1])(at(step[2]), at(step[3]))
+        made = getattr(operator, step[1])(at(step[2]), at(step[3]))
+        # A bool is the function's own: arithmetic with it warns while the function is traced
+        return at(step[2]) if type(made) is bool else made
     if kind in ("unary", "smooth"):
         one = at(step[2])
         # NumPy 2.5.5's bits of one complex number's square depend on where it lies.
