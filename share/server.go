@@ -372,9 +372,9 @@ func (s *Server) reply(conn *net.UnixConn, r *request) (reply []byte, file int) 
 		s.release(conn)
 		return nil, -1
 	case r.Op != "attach":
-		return failure(alloc.ErrInvalid.Errorf("op %.40q is not known; known are attach, names "+
+		return failure(alloc.ErrInvalid.Errorf("op %q is not known; known are attach, names "+
 			"and release",
-			r.Op)), -1
+			r.Op[:min(len(r.Op), 40)])), -1
 	}
 	o := s.offers[r.Name]
 	if o == nil {
