@@ -50,8 +50,8 @@ def an_error_that_one_rank_hears_late() -> None:
 
 
 def an_exchange_whose_values_come_with_the_note_of_an_error() -> None:
-    """The failing rank has ended this exchange, so that all others end it as well, however late
-    they look: the next call raises.
+    """The failing rank has ended this exchange, so that its neighbours, which are all others on up
+    to three ranks, end it as well, however late they look: the next call raises.
     """
     receive_notes = revoke.receive_notes
 
@@ -81,7 +81,8 @@ def an_exchange_whose_values_come_with_the_note_of_an_error() -> None:
                 grid.exchange(f)
 
 
-an_exchange_whose_values_come_with_the_note_of_an_error()
+if n <= 3:
+    an_exchange_whose_values_come_with_the_note_of_an_error()
 for _ in range(5 * (n > 2)):
     an_error_that_one_rank_hears_late()
 works(ring())
