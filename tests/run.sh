@@ -49,13 +49,13 @@ debian() {
 # heavy NAME: torch brings CUDA's libraries. pip needs 9 GB for the archives and what they contain;
 # a machine without runs the tests of all other consumers.
 heavy() {
-    local free
+    local python=.venvs/$1/bin/python free
+    local pip=("$python" -m pip --quiet --disable-pip-version-check)
+    "$python" -c 'import torch, dace' 2>/dev/null && return
     free=$(df -Pk . | awk 'END { print $4 }')
-    if [ "$free" -ge $((9 << 20)) ] &&
-        ".venvs/$1/bin/python" -m pip --quiet --disable-pip-version-check install "$wheel[consumers-heavy]"; then
-        return
-    fi
-    echo "gridbuf: not here, and their tests are skipped: torch and dace, which need 9 GB of free disk (there are $((free >> 20)))"
+    if [ "$free" -ge $((9 << 20)) ] && "${pip[@]}" install "$wheel[consumers-heavy]"; then return; fi
+    echo "gridbuf: not here, and their tests are skipped: torch and dace," \
+        "which need 9 GB of free disk (there are $((free >> 20)))"
 }
 
 # The compiler's warnings are errors here: in Go's packages, in the wheel and in the fake driver.
@@ -114,7 +114,8 @@ install() {
     done
     venv cupy "$full_python" "$wheel[test]" cupy-cuda13x && touch .venvs/cupy.ready || return
     debian
-    venv "py$full_version" "$full_python" "$wheel[test,lint,demo,docs,consumers,consumers-compiled]" || return
+    venv "py$full_version" "$full_python" \
+        "$wheel[test,lint,demo,docs,consumers,consumers-compiled]" || return
     heavy "py$full_version" && touch ".venvs/py$full_version.ready"
 }
 rm -f .venvs/*.ready

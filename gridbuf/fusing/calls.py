@@ -21,10 +21,11 @@ from gridbuf.fusing.operations import (
 )
 from gridbuf.fusing.segments import ARGUMENTS, Changed, Node, Run, Segment
 from gridbuf.fusing.traced import NotTraced, Traced
-from gridbuf.fusing.traces import Eager, Same, Trace, swapped
+from gridbuf.fusing.traces import Eager, Same, Trace, leaves, swapped
 from gridbuf.named.broadcasting import WEAK_SCALARS
 
 MOST_TRACES, MOST_DIRECT = 256, 32
+_HAVE_ARGUMENTS = (MethodType, functools.partial)  # functions that have some already
 _ARRAYS = (
     "__array_ufunc__",
     "__array__",
@@ -60,7 +61,7 @@ class Fused(_core.FusedFunction):
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         binds = hasattr(type(self._function), "__get__") and not isinstance(
-            self._function, (staticmethod, functools.partial, MethodType)
+            self._function, (staticmethod, *_HAVE_ARGUMENTS)
         )
         return self if instance is None or not binds else MethodType(self, instance)
 
@@ -103,14 +104,13 @@ class Fused(_core.FusedFunction):
         if not WEAK_SCALARS or not all(map(_known, given)):
             return _into(out, self._function(*args, **options)), []
         for value in outs:
-            if value is not None and is_memory(value) and not host(value).flags.writeable:
-                value[...] = value  # raises what an assignment raises
-        for value in outs:
             if value is not None and not hasattr(type(value), "shape"):
                 raise TypeError(
                     "out: expected an array, a Field or a storage, or a tuple of them, got"
                     f" {type(value).__name__}"
                 )
+            if is_memory(value) and not host(value).flags.writeable:
+                value[...] = value  # raises what an assignment raises
         key = self._key(args, options)
         kept = True
         traces = self._traces.get(key, [])
@@ -148,9 +148,9 @@ class Fused(_core.FusedFunction):
             if not isinstance(value, kind):
                 blockwise.check_operand(value, f"args[{i}]", like._partition)
         first = [blockwise.picked(value, kind, 0, like) for value in given]
-        key = self._key(first[: len(args)], dict(zip(options, first[len(args) :], strict=True)))
+        named = dict(zip(options, first[len(args) :], strict=True))
+        key = self._key(first[: len(args)], named)
         if key not in self._traces:
-            named = dict(zip(options, first[len(args) :], strict=True))
             for _ in range(2):  # arrays that are no arguments are found by two calls
                 self(*first[: len(args)], **named)
         traces = self._traces.get(key)
@@ -183,8 +183,7 @@ class Fused(_core.FusedFunction):
 
     def _key(self, args: Any, options: dict[str, Any]) -> Any:
         """The facts of a call that a trace depends on."""
-        function = self._function  # of other objects too, where it has some arguments already
-        own = _flag(function) if isinstance(function, (MethodType, functools.partial)) else None
+        own = _flag(self._function) if isinstance(self._function, _HAVE_ARGUMENTS) else None
         return own, _key(args), tuple(options), _key(tuple(options.values()))
 
     def _traced(
@@ -245,10 +244,8 @@ class Fused(_core.FusedFunction):
             trace.result = _result(trace, found)
             for value in given:
                 _make_real(trace, value)
-            nodes: list[Node] = []
-            swapped(trace.result, lambda n: nodes.append(n) if isinstance(n, Node) else None)
             trace.check_held()
-            trace.flush(nodes, outs)
+            trace.flush([part for part in leaves(trace.result) if isinstance(part, Node)], outs)
         finally:
             trace.closed = True
         run = trace.run
@@ -269,7 +266,7 @@ class Fused(_core.FusedFunction):
         segment: Any = trace.steps[-1] if trace.steps else None
         if trace.lost or trace.fixed or trace.sized or not trace.ends(segment):
             return
-        if isinstance(self._function, (MethodType, functools.partial)):  # C does not see theirs
+        if isinstance(self._function, _HAVE_ARGUMENTS):  # C does not see these
             return
         passed = (i for i in range(len(args)) if i not in trace.places)
         if (
@@ -422,9 +419,7 @@ def _make_real(trace: Trace, value: Any) -> None:
 
 def _holds_traced(found: Any) -> bool:
     """Whether a traced value is among tuples, lists and dicts."""
-    parts: list[Any] = []
-    swapped(found, lambda part: parts.append(type(part)))
-    return Traced in parts
+    return any(type(part) is Traced for part in leaves(found))
 
 
 def _into(out: Any, result: Any) -> Any:

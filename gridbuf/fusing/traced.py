@@ -60,11 +60,13 @@ def _write(traced: "Traced", what: str) -> Any:
     return value
 
 
-def _write_all(targets: Any, what: str) -> None:
-    """The same for what a function writes into, of which some may be other arrays."""
+def _write_all(trace: Trace, targets: Any, what: str) -> None:
+    """The same for what a function writes into, if anything; some of it may be other arrays."""
     for target in targets:
         if isinstance(target, Traced):
             _write(target, what)
+    if targets:
+        trace.retreat()
 
 
 class NotTraced(BaseException):
@@ -173,10 +175,8 @@ class Traced:
     def __array_ufunc__(self, ufunc: Any, name: str, *inputs: Any, **kwargs: Any) -> Any:
         trace = _live(self._trace)
         targets = inputs[:1] if name == "at" else _outputs(kwargs.get("out"))
-        if targets:
-            _write_all(targets, f"{ufunc.__name__} with out=" if name != "at" else "at()")
-            trace.retreat()
-        elif name == "__call__" and not kwargs:
+        _write_all(trace, targets, f"{ufunc.__name__} with out=" if name != "at" else "at()")
+        if name == "__call__" and not kwargs:
             made = _operation(trace, ufunc, inputs)
             if made is not None:
                 return made
@@ -197,9 +197,7 @@ class Traced:
         if func in _ABOUT:
             trace.sized = True
             return func(*swapped(args, _shown), **swapped(kwargs, _shown))
-        if targets := _targets(func, args, kwargs):
-            _write_all(targets, f"{func.__name__}()")
-            trace.retreat()
+        _write_all(trace, _targets(func, args, kwargs), f"{func.__name__}()")
         return _eager(trace, func, args, kwargs)
 
     def _astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -249,9 +247,7 @@ class _Method:
         targets = _targets(getattr(np, name, None), (owner, *args), kwargs)
         if name in _WRITING or (name == "byteswap" and any((*args, *kwargs.values()))):
             targets = (owner,)
-        if targets:
-            _write_all(targets, f"{name}()")
-            trace.retreat()
+        _write_all(trace, targets, f"{name}()")
         return _eager(trace, method(name), (owner, *args), kwargs)
 
 
@@ -421,9 +417,7 @@ def _clip(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
         made = None if whole else _operation(trace, op.CLIP, (a, *bounds))
         if made is not None:
             return made
-    if targets := _targets(np.clip, args, kwargs):
-        _write_all(targets, "clip() with out=")
-        trace.retreat()
+    _write_all(trace, _targets(np.clip, args, kwargs), "clip() with out=")
     return _eager(trace, function, args, kwargs)
 
 

@@ -47,6 +47,13 @@ def swapped(found: Any, change: Callable[[Any], Any]) -> Any:
     return change(found)
 
 
+def leaves(found: Any) -> list[Any]:
+    """What an argument has in its tuples, lists, dicts and slices."""
+    parts: list[Any] = []
+    swapped(found, parts.append)
+    return parts
+
+
 def kind(value: Any) -> Any:
     """The facts of an unfused step's result that a trace depends on."""
     if is_memory(value):
@@ -355,8 +362,7 @@ class Trace:
 
     def eager(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """A step that runs unfused; nodes stand for their values."""
-        nodes: list[Node] = []
-        swapped((args, kwargs), lambda n: nodes.append(n) if isinstance(n, Node) else None)
+        nodes = [part for part in leaves((args, kwargs)) if isinstance(part, Node)]
         step = Eager(function, args, kwargs, self.own_modes(), line())
         try:
             self.flush(nodes)
